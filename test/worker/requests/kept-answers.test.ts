@@ -197,6 +197,21 @@ describe('the reasoning that a bridge keeps', () => {
     },
   );
 
+  it('is read again where an isolate has no room for all of it', async () => {
+    const { isolate, bodies, says } = conversation();
+    const { ask, objects } = isolate();
+    const messages: Message[] = [user('Find it.')];
+    says.length = 180_000;
+    const memory_strategy = { mode: 'none', upstream_api: 'responses' };
+    for (let step = 0; step < 9; step++)
+      messages.push(...back((await ask(messages, { memory_strategy })).message));
+    expect(bodies.map((body) => thoughtsIn(body).length)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8]);
+    const count = (method: string) => objects.calls.filter((call) => call === `keptAnswers.${method}`).length;
+    expect([count('find'), count('add')]).toEqual([0, 9]);
+    expect(count('read')).toBeGreaterThan(0);
+    expect(count('read')).toBeLessThan(8);
+  });
+
   it('is no longer kept once its answer has ended, and the next report says so', async () => {
     onTestFinished(shorten({ keepRoundsMs: 50 }));
     const { isolate, bodies } = conversation();
