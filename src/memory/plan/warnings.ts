@@ -51,7 +51,7 @@ export const WARNINGS = {
   rounds_absent:
     '[Kept rounds](refs-and-retrieval.md#kept-rounds) of earlier answers could not be read, or are no longer kept: the view is without them, and without the thinking of earlier answers.',
   reasoning_absent:
-    'The request went over [another API](bridges.md#what-is-kept) without reasoning of earlier answers in its view: it could not be read, is kept no more, or never was.',
+    'The request went over [another API](bridges.md#what-is-kept) without reasoning of earlier answers in its view: it could not be read, is no longer kept, or never was.',
   answer_not_kept:
     'The answer is too long to be read (over 512,000 tokens): it passes unchanged, and joins no archive, memory or kept round.',
   embeddings_failed: 'The embeddings did not answer, so a search of an archive used words alone.',
