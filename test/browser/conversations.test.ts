@@ -1,8 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { exampleConversation } from '../../inspector/read/example.ts';
 import { axeViolations, enterKey, expectShownWell, inspect } from '../support/browser/browser.ts';
-import { COMPACT, play, SUMMARIZE } from '../support/browser/played.ts';
-import { sampleTraces } from '../support/conversations/traces.ts';
+import { COMPACT, fewTraces, play, SUMMARIZE } from '../support/browser/played.ts';
 import { deploy, KEY } from '../support/deployment/deployment.ts';
 
 const OTHER_KEY = 'sk-the-key-of-another-caller-0001';
@@ -24,7 +23,7 @@ describe('conversations that were made through the Worker', () => {
     await play(precis, { id: 'refunds-summarised', strategy: SUMMARIZE, messages, every: 3 });
     await play(precis, { id: 'not-archived', strategy: { ...COMPACT, archive: false }, messages, every: 5 });
     await play(precis, { id: 'observed', strategy: COMPACT, messages, observed: true, every: 2 });
-    for (const { file, messages: recorded, tools } of sampleTraces())
+    for (const { file, messages: recorded, tools } of fewTraces())
       await play(precis, {
         id: `recorded-${file}`,
         strategy: { mode: 'auto', token_budget: 4_000, archive: true },
@@ -37,7 +36,7 @@ describe('conversations that were made through the Worker', () => {
   it('are listed, searched, and shown well', async () => {
     const page = await open({ key: KEY });
     const cards = page.locator('.card');
-    await expect.poll(() => cards.count()).toBe(4 + sampleTraces().length);
+    await expect.poll(() => cards.count()).toBe(4 + fewTraces().length);
     await expect.poll(() => page.locator('svg.spark').count()).toBeGreaterThan(2);
     const lead = page.locator('.totals-panel .lead');
     await expect
@@ -266,7 +265,7 @@ describe('conversations that were made through the Worker', () => {
     await expectShownWell(page, 'short');
   });
 
-  it.each(sampleTraces().map(({ file }) => file))('show a recorded conversation (%s)', async (file) => {
+  it.each(fewTraces().map(({ file }) => file))('show a recorded conversation (%s)', async (file) => {
     const page = await open({ key: KEY, at: `#/conversations/recorded-${file}` });
     await page.locator('.request-row').first().click();
     await expect.poll(() => page.locator('.row, .run').count()).toBeGreaterThan(0);

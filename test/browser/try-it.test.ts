@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { axeViolations, expectShownWell, inspect } from '../support/browser/browser.ts';
-import { sampleTraces } from '../support/conversations/traces.ts';
+import { fewTraces } from '../support/browser/played.ts';
 import { deploy } from '../support/deployment/deployment.ts';
 
 const precis = deploy({ vars: { LOG_LEVEL: 'error' } });
@@ -58,8 +58,6 @@ describe('a strategy that is tried', () => {
     expect(await page.locator('.outcome .over').innerText()).toMatch(/^A would also pay the summarizer/);
     expect(await page.locator('.columns-head').innerText()).toContain('What the model would see');
     await expectShownWell(page, 'try');
-    await page.locator('.outcome').scrollIntoViewIfNeeded();
-    await expectShownWell(page, 'try-outcome');
   });
 
   it('has its settings above its result in a narrow window', async () => {
@@ -71,7 +69,7 @@ describe('a strategy that is tried', () => {
     expect(await top('.choice-b')).toBeLessThan(await top('.outcome'));
   });
 
-  it.each(sampleTraces().map((trace) => [trace.file, trace] as const))(
+  it.each(fewTraces().map((trace) => [trace.file, trace] as const))(
     'gives the numbers of the route for a recorded conversation (%s)',
     async (_, { id, messages, tools }) => {
       const page = await open({ at: '#/try' });
