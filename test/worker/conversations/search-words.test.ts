@@ -90,7 +90,7 @@ describe('the passage of a search', () => {
       },
     );
     const size = fc.constantFrom(2, 5, 32, 64);
-    const numRuns = runs(300, 1_000);
+    const numRuns = runs(100, 1_000);
     let shown = 0;
     await inIndex('snippet()', (sql) => {
       fc.assert(

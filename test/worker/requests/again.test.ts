@@ -44,7 +44,7 @@ const OTHERS = ['server-timing', 'x-memory-request-id'];
 
 describe('a body that an isolate has seen', () => {
   it('has the view and the report that it has in a new one, whatever came between', async () => {
-    const numRuns = runs(3, 8);
+    const numRuns = runs(2, 8);
     let again = 0;
     await fc.assert(
       fc.asyncProperty(requests, async (all) => {

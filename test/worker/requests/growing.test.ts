@@ -55,7 +55,7 @@ const OF_ONE = ['request_id', 'created_at', 'ms'];
 
 describe('a conversation that grows in an isolate', () => {
   it('has the views, reports and events that it has in new ones', async () => {
-    const numRuns = runs(3, 8);
+    const numRuns = runs(2, 8);
     let moved = 0;
     await fc.assert(
       fc.asyncProperty(
