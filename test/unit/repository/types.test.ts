@@ -72,7 +72,17 @@ const fileOf = (of: string): string => `${of.replaceAll(' ', '-')}.ts`;
 /** The compiler's errors. It reads all files at once, since a start takes it longer than a file. */
 function compile(): string {
   for (const [of, source] of Object.entries(SOURCES)) writeFileSync(join(dir, fileOf(of)), source);
-  const options = ['--strict', '--noEmit', '--module', 'nodenext', '--target', 'es2024', '--types', ''];
+  const options = [
+    '--singleThreaded',
+    '--strict',
+    '--noEmit',
+    '--module',
+    'nodenext',
+    '--target',
+    'es2024',
+    '--types',
+    '',
+  ];
   const files = Object.keys(SOURCES).map(fileOf);
   const { stdout, stderr } = spawnSync(process.execPath, [TSC, ...options, ...files], {
     cwd: dir,
@@ -87,9 +97,13 @@ describe('precis/types', () => {
   symlinkSync(join(ROOT, 'node_modules/zod'), join(dir, 'node_modules/zod'));
   const { name, type, exports } = manifest;
   writeFileSync(join(installed, 'package.json'), JSON.stringify({ name, type, exports }));
-  execFileSync(process.execPath, [TSC, '-p', 'tsconfig.types.json', '--outDir', join(installed, 'dist')], {
-    cwd: ROOT,
-  });
+  execFileSync(
+    process.execPath,
+    [TSC, '--singleThreaded', '-p', 'tsconfig.types.json', '--outDir', join(installed, 'dist')],
+    {
+      cwd: ROOT,
+    },
+  );
 
   const errors = compile().match(/^.*error TS.*$/gm) ?? [];
   const errorsOf = (of: keyof typeof SOURCES): string[] =>
