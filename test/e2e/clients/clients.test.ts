@@ -21,6 +21,7 @@ import {
 } from '../../support/clients/client-loops.ts';
 import { chapter, READ_CHAPTER, ReadingModel, reading, textOf } from '../../support/clients/reading-model.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
+import { inTurn } from '../../support/deployment/in-turn.ts';
 import { until } from '../../support/deployment/polling.ts';
 import { type Exchange, recordingFetch } from '../../support/deployment/recording-fetch.ts';
 import { startRollingSummarizer } from '../../support/deployment/rolling-summarizer.ts';
@@ -132,93 +133,106 @@ function expectReasoning({ views }: Run, steps: number[][]) {
 const STEPS = [[1], [2, 3], [4], [5], [6], [7]];
 
 describe.each(CLIENTS)('an agent of %s', (client, loop) => {
-  describe.each([false, true])('(streamed: %s)', (stream) => {
-    it.each([
-      { mode: 'auto', token_budget: 16_000, min_reclaim_tokens: 0 },
-      { mode: 'compact', token_budget: 10_000, low_watermark_pct: 0.6 },
-    ])('reads a long book in mode $mode', async (strategy) => {
-      const book = `${client} ${strategy.mode} ${stream}`;
-      const done = await run(loop, STEPS, { book, stream, headers: strategyHeader(strategy) });
-      expectAnswered(done, book, STEPS, stream);
-      await expectShorterViews(done, book, STEPS);
-      expectStablePrefixes(done);
-      expectReasoning(done, STEPS);
-    });
+  inTurn(
+    [false, true],
+    (stream) => `(streamed: ${stream})`,
+    (stream) => {
+      it.each([
+        { mode: 'auto', token_budget: 16_000, min_reclaim_tokens: 0 },
+        { mode: 'compact', token_budget: 10_000, low_watermark_pct: 0.6 },
+      ])('reads a long book in mode $mode', async (strategy) => {
+        const book = `${client} ${strategy.mode} ${stream}`;
+        const done = await run(loop, STEPS, { book, stream, headers: strategyHeader(strategy) });
+        expectAnswered(done, book, STEPS, stream);
+        await expectShorterViews(done, book, STEPS);
+        expectStablePrefixes(done);
+        expectReasoning(done, STEPS);
+      });
 
-    it('has what its model looks up within one answer, and sees nothing of it', async () => {
-      const book = `${client} looks up ${stream}`;
-      const headers = strategyHeader({ mode: 'auto', token_budget: 16_000, min_reclaim_tokens: 0 });
-      const done = await run(loop, STEPS, { book, stream, headers }, '/v1', () => model.lookUp());
-      expect(done.exchanges.map(({ status }) => status)).toEqual([...STEPS, []].map(() => 200));
-      // The first chapter's word occurs twice: when read, and when looked up after the fifth
-      // chapter.
-      expect(done.said).toBe(reading(book, 1, 2, 3, 4, 5, 1, 6, 7));
-      expect(done.views).toHaveLength(done.exchanges.length + 1);
-      // The round that fetched, and the two requests after it: what was fetched stays in view.
-      expect(done.views.map((view) => JSON.stringify(view.input).includes('retrieve_ref'))).toEqual([
-        ...[false, false, false, false, false],
-        ...[true, true, true],
-      ]);
-      expect(JSON.stringify(done.exchanges.map(({ sent }) => sent))).not.toContain('retrieve_ref');
-    });
+      it('has what its model looks up within one answer, and sees nothing of it', async () => {
+        const book = `${client} looks up ${stream}`;
+        const headers = strategyHeader({ mode: 'auto', token_budget: 16_000, min_reclaim_tokens: 0 });
+        const done = await run(loop, STEPS, { book, stream, headers }, '/v1', () => model.lookUp());
+        expect(done.exchanges.map(({ status }) => status)).toEqual([...STEPS, []].map(() => 200));
+        // The first chapter's word occurs twice: when read, and when looked up after the fifth
+        // chapter.
+        expect(done.said).toBe(reading(book, 1, 2, 3, 4, 5, 1, 6, 7));
+        expect(done.views).toHaveLength(done.exchanges.length + 1);
+        // The round that fetched, and the two requests after it: what was fetched stays in view.
+        expect(done.views.map((view) => JSON.stringify(view.input).includes('retrieve_ref'))).toEqual([
+          ...[false, false, false, false, false],
+          ...[true, true, true],
+        ]);
+        expect(JSON.stringify(done.exchanges.map(({ sent }) => sent))).not.toContain('retrieve_ref');
+      });
 
-    it('continues with a summary where placeholders do not free enough', async () => {
-      const book = `${client} summarised ${stream}`;
-      const headers = strategyHeader({ mode: 'auto', token_budget: 10_000, min_reclaim_tokens: 0 });
-      const done = await run(loop, STEPS, { book, stream, headers });
-      expectAnswered(done, book, STEPS, stream);
-      const view = JSON.stringify(done.views.at(-1));
-      expect(view).toMatch(/<session_summary ref=\\"ref_[a-z2-7]{26}\\" covers=/);
-      expect(view).toContain(TASK);
-    });
-  });
+      it('continues with a summary where placeholders do not free enough', async () => {
+        const book = `${client} summarised ${stream}`;
+        const headers = strategyHeader({ mode: 'auto', token_budget: 10_000, min_reclaim_tokens: 0 });
+        const done = await run(loop, STEPS, { book, stream, headers });
+        expectAnswered(done, book, STEPS, stream);
+        const view = JSON.stringify(done.views.at(-1));
+        expect(view).toMatch(/<session_summary ref=\\"ref_[a-z2-7]{26}\\" covers=/);
+        expect(view).toContain(TASK);
+      });
+    },
+  );
 });
 
 /** The defaults of a client whose user does not set `store`. */
-describe.each([false, true])('with the defaults of its client (streamed: %s)', (stream) => {
-  const headers = strategyHeader({ mode: 'compact', token_budget: 10_000 });
+inTurn(
+  [false, true],
+  (stream) => `with the defaults of its client (streamed: ${stream})`,
+  (stream) => {
+    const headers = strategyHeader({ mode: 'compact', token_budget: 10_000 });
 
-  it('an agent of @openai/agents sends whole items, and gets a shorter view', async () => {
-    const book = `stored items ${stream}`;
-    const done = await run(agentsLoop(), STEPS, { book, stream, headers });
-    expectAnswered(done, book, STEPS, stream);
-    await expectShorterViews(done, book, STEPS);
-    expectStablePrefixes(done);
-    expect(ofType(done.views.at(-1) ?? {}, /^reasoning$/)).toHaveLength(STEPS.length);
-  });
+    it('an agent of @openai/agents sends whole items, and gets a shorter view', async () => {
+      const book = `stored items ${stream}`;
+      const done = await run(agentsLoop(), STEPS, { book, stream, headers });
+      expectAnswered(done, book, STEPS, stream);
+      await expectShorterViews(done, book, STEPS);
+      expectStablePrefixes(done);
+      expect(ofType(done.views.at(-1) ?? {}, /^reasoning$/)).toHaveLength(STEPS.length);
+    });
 
-  it('an agent of @ai-sdk/openai names items that the upstream has stored, and these requests are sent as they are', async () => {
-    const book = `references ${stream}`;
-    const done = await run(aiSdkLoop(), STEPS, { book, stream, headers });
-    expectAnswered(done, book, STEPS, stream);
-    // The first request names none, so its model may fetch.
-    const [, ...naming] = done.exchanges.map(({ sent }) => sent);
-    expect(done.views.slice(1)).toEqual(naming);
-    expect(ofType(done.views.at(-1) ?? {}, /^item_reference$/)).not.toEqual([]);
-    expect(done.exchanges.at(-1)?.headers.get('x-memory-warning')).toBe('upstream_state');
-  });
-});
+    it('an agent of @ai-sdk/openai names items that the upstream has stored, and these requests are sent as they are', async () => {
+      const book = `references ${stream}`;
+      const done = await run(aiSdkLoop(), STEPS, { book, stream, headers });
+      expectAnswered(done, book, STEPS, stream);
+      // The first request names none, so its model may fetch.
+      const [, ...naming] = done.exchanges.map(({ sent }) => sent);
+      expect(done.views.slice(1)).toEqual(naming);
+      expect(ofType(done.views.at(-1) ?? {}, /^item_reference$/)).not.toEqual([]);
+      expect(done.exchanges.at(-1)?.headers.get('x-memory-warning')).toBe('upstream_state');
+    });
+  },
+);
 
-describe.each([false, true])('a client that changes its base URL alone (streamed: %s)', (stream) => {
-  it.each([
-    ['openai', openaiLoop([FUNCTION])],
-    ['@openai/agents', agentsLoop(false)],
-    ['@ai-sdk/openai', aiSdkLoop(false)],
-  ])('has the strategy of the agent that the URL names (%s)', async (client, loop) => {
-    const book = `${client} coding ${stream}`;
-    // Ten steps stay, so most of what exceeds the budget must be older.
-    const steps = Array.from({ length: 26 }, (_, at) => [at]);
-    const done = await run(loop, steps, { book, stream, headers: {} }, '/agents/coding/v1');
-    expectAnswered(done, book, steps, stream);
-    await expectShorterViews(done, book, steps);
-    expectStablePrefixes(done);
-    expectReasoning(done, steps);
-    expect(done.exchanges.at(-1)?.headers.get('x-memory-source')).toBe('agent');
-  });
-});
+inTurn(
+  [false, true],
+  (stream) => `a client that changes its base URL alone (streamed: ${stream})`,
+  (stream) => {
+    it.each([
+      ['openai', openaiLoop([FUNCTION])],
+      ['@openai/agents', agentsLoop(false)],
+      ['@ai-sdk/openai', aiSdkLoop(false)],
+    ])('has the strategy of the agent that the URL names (%s)', async (client, loop) => {
+      const book = `${client} coding ${stream}`;
+      // Ten steps stay, so most of what exceeds the budget must be older.
+      const steps = Array.from({ length: 26 }, (_, at) => [at]);
+      const done = await run(loop, steps, { book, stream, headers: {} }, '/agents/coding/v1');
+      expectAnswered(done, book, steps, stream);
+      await expectShorterViews(done, book, steps);
+      expectStablePrefixes(done);
+      expectReasoning(done, steps);
+      expect(done.exchanges.at(-1)?.headers.get('x-memory-source')).toBe('agent');
+    });
+  },
+);
 
-describe.each([false, true])(
-  'a chat with the openai client in mode rolling_summary (streamed: %s)',
+inTurn(
+  [false, true],
+  (stream) => `a chat with the openai client in mode rolling_summary (streamed: ${stream})`,
   (stream) => {
     it('is remembered after its answers, tool steps and all, and its older rounds become that memory', async () => {
       const { fetch, exchanges } = recordingFetch();
@@ -262,8 +276,9 @@ describe.each([false, true])(
   },
 );
 
-describe.each([false, true])(
-  'an agent of @openai/agents whose session compacts itself (streamed: %s)',
+inTurn(
+  [false, true],
+  (stream) => `an agent of @openai/agents whose session compacts itself (streamed: ${stream})`,
   (stream) => {
     it('continues after the compaction that Precis makes, and its later outputs become placeholders', async () => {
       const { fetch, exchanges } = recordingFetch();

@@ -5,7 +5,7 @@
  */
 import { execFile, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
@@ -17,6 +17,7 @@ import { startUpstream, type Upstream } from '../../../tools/upstream/upstream.t
 import { ROOT } from '../../../tools/worker-server.ts';
 import { COMPACT_OLD_TURNS, conversationOf, linesAbout } from '../../support/conversations/conversations.ts';
 import type { WithMemory } from '../../support/deployment/memory-report.ts';
+import { until } from '../../support/deployment/polling.ts';
 
 const SECRET = 'the-secret-of-a-machine-of-ones-own';
 const KEY = 'sk-a-caller-of-a-machine-of-ones-own';
@@ -124,7 +125,7 @@ async function start(vars: Record<string, string> = {}): Promise<Started> {
     child.kill('SIGTERM');
     return ended;
   };
-  await expect.poll(output, { timeout: 60_000 }).toContain('Precis listens on');
+  await until('it listens', () => output().includes('Precis listens on'), 60_000);
   const url = /http:\/\/\S+?(?=\/v1)/.exec(output())?.[0] ?? '';
   return { url, output, end };
 }
@@ -156,32 +157,36 @@ const contentOf = async (url: string, ref: string): Promise<string> =>
   (await fetch(`${url}/v1/refs/${ref}`, { headers: { authorization: `Bearer ${KEY}` } })).text();
 
 describe('a machine of one’s own', () => {
-  it('keeps in its volume what it has stored, and makes the same views of it after a restart', async () => {
-    const first = await start();
-    const before = await compacted(first.url);
+  let before: Compacted;
+  let first: Started;
+  /** After a restart. */
+  let second: Started | undefined;
+
+  beforeAll(async () => {
+    first = await start();
+    before = await compacted(first.url);
     expect(before.view).toContain(before.ref);
     expect(await contentOf(first.url, before.ref)).toContain(OUTPUT);
     await first.end();
+    // As an earlier version has left it.
+    await chmod(join(data, 'storage'), 0o755);
+    second = await start();
+  });
+  afterAll(() => second?.end());
 
-    const second = await start();
-    expect(await contentOf(second.url, before.ref)).toContain(OUTPUT);
-    expect(await compacted(second.url)).toEqual(before);
-    await second.end();
-    for (const { output } of [first, second]) {
+  it('keeps in its volume what it has stored, and makes the same views of it after a restart', async () => {
+    const { url } = second as Started;
+    expect(await contentOf(url, before.ref)).toContain(OUTPUT);
+    expect(await compacted(url)).toEqual(before);
+    for (const { output } of [first, second as Started]) {
       expect(output()).not.toContain(SECRET);
       expect(output()).not.toContain(KEY);
     }
   });
 
   it('B11: lets no other user of the machine read what it has stored, by whichever version', async () => {
-    const storage = join(data, 'storage');
-    await mkdir(storage, { recursive: true });
-    await chmod(storage, 0o755);
-    const { url, end } = await start();
-    await compacted(url);
-    await end();
     const others = 0o077;
-    expect((await stat(storage)).mode & others).toBe(0);
+    expect((await stat(join(data, 'storage'))).mode & others).toBe(0);
     const made = (await readdir(data, { recursive: true })).map((name) => join(data, name));
     const files = await Promise.all(made.map(async (path) => ({ path, mode: (await stat(path)).mode })));
     expect(files.length).toBeGreaterThan(3);
@@ -189,7 +194,7 @@ describe('a machine of one’s own', () => {
   });
 
   it('is healthy by the image’s check while it answers, and has no routes but the Worker’s', async () => {
-    const { url, end } = await start();
+    const { url, end } = second as Started;
     const [, ...check] = instruction('HEALTHCHECK');
     const healthy = () => run('node', check, { env: { ...env, PORT: new URL(url).port } });
     await expect(healthy()).resolves.toBeDefined();
