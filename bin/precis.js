@@ -12,6 +12,7 @@ import { why } from './why.js';
 
 const USAGE = `usage: precis demo [--mode <mode>] [--inspect]
        precis start [--host <address>] [--port <number>] [--data <folder>] [--var <NAME>:<value>]
+       precis replay <file> [--budget <tokens>]
        precis run [--url <deployment>] -- <command> [<argument>]…
        precis mcp add <client> [--url <deployment>]
        precis mcp remove <client>
@@ -25,8 +26,9 @@ const USAGE = `usage: precis demo [--mode <mode>] [--inspect]
 
 demo    Runs a recorded agent through Precis on this machine: tokens and bill, before and after.
 start   Runs Precis on this machine, and prints the line for your client.
+replay  What Precis would have saved of the requests in a log, and where it would have cost more.
 run     Runs claude, codex, opencode or any other client through Precis, which it starts if need be.
-        The exit status is the client's. \`precis run --help\` has more, as start and demo have.
+        The exit status is the client's. \`precis run --help\` has more, as the others above.
 
 For the others the deployment is --url or PRECIS_URL, such as https://precis.example.com.
 
@@ -50,6 +52,7 @@ restore Restores a backup into a deployment with the same PRECIS_SECRET. What is
 /** Programs with arguments of their own: in the package, and their source, which only a clone has. */
 const PROGRAMS = {
   demo: ['../dist/run/demo.js', '../demo/run.ts'],
+  replay: ['../dist/run/replay.js', '../tools/replay.ts'],
   start: ['../dist/run/start.js', '../tools/start.ts'],
 };
 

@@ -13,7 +13,7 @@ import { ROOT } from './worker-server.ts';
 
 const PACKAGE = join(ROOT, 'dist/package');
 const INTO = join(PACKAGE, 'dist/run');
-const PROGRAMS = { start: 'tools/start.ts', demo: 'demo/run.ts' };
+const PROGRAMS = { start: 'tools/start.ts', demo: 'demo/run.ts', replay: 'tools/replay.ts' };
 /** The Miniflare of the package: code of CommonJS, with the Workers that it reads beside it. */
 const RUNTIME = 'miniflare/index.cjs';
 /** Its dependencies are the binary for each platform; it adds a script that installs one. */

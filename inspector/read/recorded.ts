@@ -1,6 +1,7 @@
 /**
- * Reads what is pasted or dropped into the page: an array of messages or items, a request's body,
- * or a recorded transcript, as JSON or JSONL.
+ * Reads what is pasted or dropped into the page, or a file of `precis replay`: an array of messages
+ * or items, a request's body, a recorded transcript, or an export of logs whose entries hold bodies
+ * (OpenAI's batches, LiteLLM, Langfuse, OpenRouter), as JSON or JSONL.
  */
 import type { Api } from './snippets.ts';
 
@@ -42,18 +43,22 @@ const ITEMS: ReadonlySet<unknown> = new Set([
   'compaction',
 ]);
 
-/** At least one array is found, or a message says why there is none. */
-export function readRecorded(text: string): Reading {
+/**
+ * At least one array is found, or a message says why there is none.
+ *
+ * @param most entries of the text that are read
+ */
+export function readRecorded(text: string, most = MOST): Reading {
   const trimmed = text.trim();
   if (trimmed === '') return { ok: false, message: 'Nothing is here yet.' };
   const whole = parse(trimmed);
-  if (whole.ok) return found(recordedIn(whole.value, ''));
+  if (whole.ok) return found(recordedIn(whole.value, '', {}, most));
   if (!trimmed.includes('\n')) return whole;
-  return readLines(trimmed.split('\n'), whole.message);
+  return readLines(trimmed.split('\n'), whole.message, most);
 }
 
 /** @param otherwise the message if the text is not JSONL either */
-function readLines(lines: readonly string[], otherwise: string): Reading {
+function readLines(lines: readonly string[], otherwise: string, most: number): Reading {
   const values: unknown[] = [];
   for (const [index, line] of lines.entries()) {
     if (line.trim() === '') continue;
@@ -63,8 +68,10 @@ function readLines(lines: readonly string[], otherwise: string): Reading {
     values.push(parsed.value);
   }
   // A transcript with a message per line.
-  if (values.every(isMessage)) return found(recordedIn(values, ''));
-  return found(values.slice(0, MOST).flatMap((value, index) => recordedIn(value, `line ${index + 1}`)));
+  if (values.every(isMessage)) return found(recordedIn(values, '', {}, most));
+  return found(
+    values.slice(0, most).flatMap((value, index) => recordedIn(value, `line ${index + 1}`, {}, most)),
+  );
 }
 
 function found(recorded: readonly Recorded[]): Reading {
@@ -76,21 +83,41 @@ function found(recorded: readonly Recorded[]): Reading {
   };
 }
 
-function recordedIn(value: unknown, name: string): Recorded[] {
+/** Members of a body that the entry of a log may have beside it. */
+type Around = Readonly<Partial<Record<'model' | 'tools' | 'system', unknown>>>;
+
+/** Where entries of logs hold a body, or a list of entries. */
+const CONTAINERS = ['body', 'request', 'proxy_server_request', 'input', 'data', 'observations'] as const;
+
+/** @param around what an outer entry says of the body in it */
+function recordedIn(value: unknown, name: string, around: Around, most: number): Recorded[] {
   if (Array.isArray(value)) {
-    if (value.length > 0 && value.every(isMessage)) return [recorded(name || 'the array', value, {})];
+    if (value.length > 0 && value.every(isMessage)) return [recorded(name || 'the array', value, around)];
     return value
-      .slice(0, MOST)
-      .flatMap((one, index) => (isObject(one) ? recordedIn(one, `${index + 1}`) : []));
+      .slice(0, most)
+      .flatMap((one, index) => (isObject(one) ? recordedIn(one, `${index + 1}`, around, most) : []));
   }
   if (!isObject(value)) return [];
-  const { body, request } = value;
-  const array = [value.messages, value.input].find(
-    (one): one is unknown[] => Array.isArray(one) && one.length > 0,
-  );
-  if (array) return [recorded(nameIn(value) ?? (name || 'the request'), array, value)];
-  for (const inner of [body, request]) if (isObject(inner)) return recordedIn(inner, nameIn(value) ?? name);
+  const { model = around.model, tools = around.tools, system = around.system } = value;
+  const own = { ...value, model, tools, system };
+  const array = [value.messages, value.input]
+    .map(inText)
+    .find((one): one is unknown[] => Array.isArray(one) && one.length > 0 && one.every(isMessage));
+  if (array) return [recorded(nameIn(value) ?? (name || 'the request'), array, own)];
+  for (const container of CONTAINERS) {
+    const inner = inText(value[container]);
+    if (typeof inner !== 'object' || inner === null) continue;
+    const found = recordedIn(inner, nameIn(value) ?? name, own, most);
+    if (found.length > 0) return found;
+  }
   return [];
+}
+
+/** Some exports have JSON as text. */
+function inText(value: unknown): unknown {
+  if (typeof value !== 'string' || !/^\s*[[{]/.test(value)) return value;
+  const parsed = parse(value);
+  return parsed.ok ? parsed.value : value;
 }
 
 function recorded(

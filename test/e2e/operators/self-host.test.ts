@@ -279,6 +279,22 @@ describe('the package in an empty folder', () => {
     await expect.poll(() => fetch(url).catch(() => 'ended'), { timeout: 20_000 }).toBe('ended');
   });
 
+  it('plans what a log holds, and answers in a sentence', async () => {
+    const file = join(data, 'log.jsonl');
+    const messages = conversationOf([OUTPUT]);
+    const body = { model: 'gpt-4.1', messages };
+    await writeFile(
+      file,
+      [messages.slice(0, 2), messages].map((some) => JSON.stringify({ ...body, messages: some })).join('\n'),
+    );
+    const { stdout, stderr } = await precis('replay', file);
+
+    expect(stdout).toMatch(
+      /^Of \$0\.\d+ for the input of \d+ requests? in 1 conversation, auto with a budget/,
+    );
+    expect(stderr).toBe('');
+  });
+
   it('plays the demo, without a warning', async () => {
     const { stdout, stderr } = await precis('demo');
     expect(stdout).toMatch(/^The input costs \d+ % less\.$/m);
