@@ -96,14 +96,23 @@ export function scopeFor({ services, incoming, api, agent, trace, named, waitUnt
   };
 }
 
-/** Who says whether a key is accepted: for a key of Anthropic's never OpenAI's own server. */
-function judgeOf(
+/**
+ * Whom Precis's own questions with a caller's key are sent to: OpenAI's own server never gets a key
+ * of Anthropic's.
+ */
+export function judgeOf(
   headers: Headers,
   api: UpstreamApi,
   { config }: Services,
 ): { readonly api: UpstreamApi; readonly headers: Headers } {
   const key = bearerToken(headers);
-  if (api !== OPENAI || !config.upstreamIsOpenAi || key === undefined || !isAnthropicKey(key))
+  if (
+    api !== OPENAI ||
+    config.access ||
+    !config.upstreamIsOpenAi ||
+    key === undefined ||
+    !isAnthropicKey(key)
+  )
     return { api, headers };
   const own = new Headers(headers);
   ANTHROPIC.setKey(own, key);

@@ -13,7 +13,7 @@ import { isOpenAi } from '../upstream/api.ts';
 import { noteLimit, roomIn } from '../upstream/learned-limits.ts';
 import { billingOf } from './callers/billing.ts';
 import { ApiError } from './errors.ts';
-import { ownUpstream } from './own-upstream.ts';
+import { ownScope, ownUpstream } from './own-upstream.ts';
 import type { RequestScope } from './scope.ts';
 import type { Services } from './services.ts';
 
@@ -82,7 +82,7 @@ export function summarizerTarget(
   scope: RequestScope,
 ): SummarizerTarget {
   checkTarget(strategy, scope);
-  const { services, caller, api, spending } = scope;
+  const { services, spending } = scope;
   const { summarizer, ownSummarizer, summarizerTimeoutMs: timeoutMs } = services.config;
   if (summarizer) {
     const { baseUrl, apiKey } = summarizer;
@@ -95,6 +95,8 @@ export function summarizerTarget(
     const isDeployers = model === summarizer.model;
     return { ...server, window, longestAnswer, schedule, isDeployers };
   }
+  const asked = ownScope(scope);
+  const { api, caller } = asked;
   const baseUrl = baseUrlOf(api, services.config);
   const takesOurs = isOpenAi(baseUrl) && spending?.allows(OPENAI_MODEL) !== false;
   const own = takesOurs ? OPENAI_MODEL : request.model;
@@ -109,7 +111,7 @@ export function summarizerTarget(
   const window = stated ?? windowOf(model, services.config.modelWindows);
   if (caller.isClosed) return { baseUrl, headers: {}, model, window, timeoutMs, isClosed: true };
   return {
-    ...ownUpstream(scope),
+    ...ownUpstream(asked),
     ...(api.name === 'anthropic' ? { speaks: 'messages' as const } : {}),
     model,
     window: learnedWindow({ model, baseUrl }, window, scope),

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Env } from '../../../src/config.ts';
 import { messageOf } from '../../../tools/upstream/message.ts';
 import { responseOf } from '../../../tools/upstream/response.ts';
-import { startApp } from '../support.ts';
+import { question, SUMMARIZE, startApp } from '../support.ts';
 
 beforeEach(() => {
   for (const level of ['debug', 'info', 'warn', 'error'] as const)
@@ -294,6 +294,21 @@ describe('a chat request over Messages', () => {
     );
 
     expect(last()?.headers.get('anthropic-beta')?.split(/, */)).toEqual([beta, 'files-api-2025-04-14']);
+  });
+
+  it("takes no key of Anthropic's to OpenAI for its summaries", async () => {
+    const { ask, sent } = start({}, OWN_ANTHROPIC);
+    const messages = [1, 2, 3, 4, 5, 6].flatMap((n) => [
+      { role: 'user', content: question(n) },
+      { role: 'assistant', content: `Answer ${n}.` },
+    ]);
+    const strategy = { ...SUMMARIZE, upstream_api: 'messages' };
+    const asked = { model: CLAUDE, messages: [...messages, ...ASKED], conversation_id: 'summaries' };
+    const { status } = await ask({ ...asked, memory_strategy: strategy });
+
+    expect(status).toBe(200);
+    expect(sent.length).toBeGreaterThan(1);
+    expect(new Set(sent.map(({ url }) => url))).toEqual(new Set([`${ANTHROPIC}/messages`]));
   });
 
   it('has no thinking of an answer that another key was sent for', async () => {

@@ -85,9 +85,9 @@ export function usageOf(usage: unknown): JsonObject | undefined {
     ...(cache_writes === null ? {} : { cache_write_tokens: cache_writes }),
   };
   return {
-    prompt_tokens: input ?? 0,
-    completion_tokens: output ?? 0,
-    total_tokens: (input ?? 0) + (output ?? 0),
+    ...(input === null ? {} : { prompt_tokens: input }),
+    ...(output === null ? {} : { completion_tokens: output }),
+    ...(input === null || output === null ? {} : { total_tokens: input + output }),
     ...(Object.keys(details).length > 0 ? { prompt_tokens_details: details } : {}),
     ...(typeof thought !== 'number' ? {} : { completion_tokens_details: { reasoning_tokens: thought } }),
   };

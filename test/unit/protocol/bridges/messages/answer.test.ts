@@ -206,6 +206,7 @@ describe('an answer of Messages in chat', () => {
       },
     ],
     [{ output_tokens: 7 }, undefined],
+    [{ input_tokens: 10 }, { prompt_tokens: 10 }],
   ])('has the whole prompt in its usage, and nothing that is absent: %j', (usage, counted) => {
     expect(whole(said([], { usage })).usage).toEqual(counted);
   });
