@@ -3,12 +3,14 @@
  * (`memory/conversation/request-prefix.ts`). Made after the answer, since no request waits for it.
  */
 
+import { Latest } from '../lib/latest.ts';
 import { blocksOf, reasoningByMessage } from '../memory/conversation/kept-reasoning.ts';
 import { MOVED, packedMessages, type RequestPrefix } from '../memory/conversation/request-prefix.ts';
 import { bindsThinking, dropsThinking, reasoningTermsOf } from '../memory/models/past-reasoning.ts';
 import { earlierRequests, editedAt } from '../memory/plan/edits-before.ts';
 import type { Report } from '../memory/plan/report.ts';
-import { isOwn } from '../memory/replay/change.ts';
+import type { View } from '../memory/plan/view.ts';
+import { type EditedAt, isOwn } from '../memory/replay/change.ts';
 import type { ComparedRequest } from '../memory/run/followed.ts';
 import type { InjectedMessage, ModelRequest } from '../protocol/model-request.ts';
 import type { Call } from '../request/call.ts';
@@ -59,6 +61,9 @@ const LAST = '---';
 /** Of the requests before one that it can be compared with, by where they ended: the newest. */
 const MOST_ENDS = 32;
 
+/** A request's report and its event need the same. */
+const latest = new Latest<View, readonly EditedAt[]>();
+
 /** What of a request follows from its array, its view and its report. */
 export function comparedRequest(
   call: Call,
@@ -66,10 +71,14 @@ export function comparedRequest(
   { changed, dropped_thinking_blocks: left = 0 }: Pick<Report, 'changed' | 'dropped_thinking_blocks'>,
 ): Pick<ComparedRequest, 'prefix' | 'own' | 'edited' | 'reasoning'> {
   const { messages } = call.request;
-  const ends = [messages.length, ...earlierRequests(messages)].slice(0, MOST_ENDS).toReversed();
+  const { view } = made ?? {};
+  const edited = () => {
+    const ends = [messages.length, ...earlierRequests(messages)].slice(0, MOST_ENDS).toReversed();
+    return editedAt(view, ends, sha256Hex);
+  };
   return {
     prefix: requestPrefix(call, made),
-    edited: editedAt(made?.view, ends, sha256Hex),
+    edited: view ? latest.of(view, [messages], edited) : edited(),
     ...(changed && isOwn(changed) ? { own: changed } : {}),
     ...boundReasoning(call.request, left, made),
   };

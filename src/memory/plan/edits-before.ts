@@ -32,6 +32,9 @@ function shownBy({ summary, trim, recap }: View) {
 /** In characters, of a hash: two of one conversation are the same once in 16 million times. */
 const HASH_LENGTH = 6;
 
+/** As many messages are hashed at once. The hash before a message depends on no other ends. */
+const HASHED_AT_ONCE = 64;
+
 /**
  * The same before several messages at once, as short hashes. Reasoning is a part of it.
  *
@@ -40,19 +43,35 @@ const HASH_LENGTH = 6;
 export function editedAt(view: View | undefined, ends: readonly number[], digest: Digest): EditedAt[] {
   const { removals = new Map(), dropped = new Set(), rounds = new Map() } = view ?? {};
   const shown = view ? shownBy(view).filter((part) => part !== undefined) : [];
-  let edits = shown.length > 0 ? digest(JSON.stringify(shown)) : '';
-  let led = '';
-  let index = 0;
-  return ends.map((messages) => {
-    for (; index < messages; index++) {
-      const replaced = replacedIn(index, removals.get(index) ?? []);
-      const left = dropped.has(index) ? [index] : [];
-      const changed = [...left, ...replaced];
-      if (changed.length > 0) edits = chained(edits, JSON.stringify(changed), digest);
-      const shownRounds = rounds.get(index);
-      if (shownRounds) led = chained(led, `${index}:${shownRounds.rounds}`, digest);
-    }
-    return { messages, edits: edits.slice(0, HASH_LENGTH), rounds: led.slice(0, HASH_LENGTH) };
+  const edits = hashesAt(ends, digest, shown.length > 0 ? JSON.stringify(shown) : '', (index) => {
+    const replaced = replacedIn(index, removals.get(index) ?? []);
+    return dropped.has(index) || replaced.length > 0
+      ? [dropped.has(index) ? index : null, ...replaced]
+      : null;
+  });
+  const led = hashesAt(ends, digest, '', (index) => {
+    const at = rounds.get(index);
+    return at ? [index, at.rounds] : null;
+  });
+  return ends.map((messages, at) => ({ messages, edits: edits[at] ?? '', rounds: led[at] ?? '' }));
+}
+
+/** @param changedIn what is changed in a message; null: nothing */
+function hashesAt(
+  ends: readonly number[],
+  digest: Digest,
+  first: string,
+  changedIn: (index: number) => unknown[] | null,
+): string[] {
+  let hash = first === '' ? '' : digest(first);
+  let begin = 0;
+  const withThose = (end: number): string => {
+    const changed = Array.from({ length: end - begin }, (_, at) => changedIn(begin + at)).filter(Boolean);
+    return changed.length === 0 ? hash : chained(hash, JSON.stringify(changed), digest);
+  };
+  return ends.map((end) => {
+    for (; begin + HASHED_AT_ONCE <= end; begin += HASHED_AT_ONCE) hash = withThose(begin + HASHED_AT_ONCE);
+    return withThose(end).slice(0, HASH_LENGTH);
   });
 }
 

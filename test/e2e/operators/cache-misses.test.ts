@@ -38,9 +38,11 @@ function answers(_: IncomingMessage, response: ServerResponse, { path, body }: R
     reasoning,
     prompt_cache_key: key,
     prompt_cache_options: options,
+    response_format,
+    text,
   } = body ?? {};
   // The cache is of one key and of these settings.
-  const head = [tools, reasoning_effort, reasoning, key];
+  const head = [tools, reasoning_effort, reasoning, response_format, text, key];
   const usage = vendor.call({ ...body, tools: head }, SAID);
   const isAsked = options?.comparison_response_id !== undefined;
   if (path.endsWith('/responses')) {
@@ -235,9 +237,12 @@ describe.each(ALL)('the cause of a miss, over $name', (wire) => {
 
 describe.each(OF_OPENAI)('the cause of a miss, over $name', (wire) => {
   const effort = wire === CHAT ? { reasoning_effort: 'high' } : { reasoning: { effort: 'high' } };
+  const type = 'json_object';
+  const format = wire === CHAT ? { response_format: { type } } : { text: { format: { type } } };
   it.each([
     ['key', { prompt_cache_key: 'another' }],
     ['effort', effort],
+    ['format', format],
   ])('is another %s', async (cause, fields) => {
     expect(await missesOf(wire, { fields })).toEqual([...NONE, expect.objectContaining({ cause })]);
   });
