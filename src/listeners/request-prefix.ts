@@ -74,7 +74,7 @@ export function comparedRequest(
   const { view } = made ?? {};
   const edited = () => {
     const ends = [messages.length, ...earlierRequests(messages)].slice(0, MOST_ENDS).toReversed();
-    return editedAt(view, ends, sha256Hex);
+    return editedAt(view, ends);
   };
   return {
     prefix: requestPrefix(call, made),

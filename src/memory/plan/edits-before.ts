@@ -1,7 +1,6 @@
 /** What a view has changed before a message, as a text: equal ones mean equal prefixes. */
+import { hashOf } from '../../lib/hash-table.ts';
 import type { Message } from '../conversation/message.ts';
-import { chained } from '../conversation/prefix-hash.ts';
-import type { Digest } from '../conversation/refs.ts';
 import type { Removal } from '../edits/removal.ts';
 import type { EditedAt } from '../replay/change.ts';
 import type { View } from './view.ts';
@@ -29,50 +28,33 @@ function shownBy({ summary, trim, recap }: View) {
   return [summary?.block, summary?.form, summary?.request, trim?.line, trim?.request, recap];
 }
 
-/** In characters, of a hash: two of one conversation are the same once in 16 million times. */
-const HASH_LENGTH = 6;
-
-/** As many messages are hashed at once. The hash before a message depends on no other ends. */
-const HASHED_AT_ONCE = 64;
-
 /**
- * The same before several messages at once, as short hashes. Reasoning is a part of it.
+ * The same before several messages at once, as short hashes. Reasoning is a part of it. Each
+ * message's hash includes the one before it, so a later end costs nothing more.
  *
  * @param ends the indices of the messages, in ascending order
  */
-export function editedAt(view: View | undefined, ends: readonly number[], digest: Digest): EditedAt[] {
-  const { removals = new Map(), dropped = new Set(), rounds = new Map() } = view ?? {};
+export function editedAt(view: View | undefined, ends: readonly number[]): EditedAt[] {
+  const { removals = new Map(), dropped = new Set(), rounds: led = new Map() } = view ?? {};
   const shown = view ? shownBy(view).filter((part) => part !== undefined) : [];
-  const edits = hashesAt(ends, digest, shown.length > 0 ? JSON.stringify(shown) : '', (index) => {
-    const replaced = replacedIn(index, removals.get(index) ?? []);
-    return dropped.has(index) || replaced.length > 0
-      ? [dropped.has(index) ? index : null, ...replaced]
-      : null;
+  let edits = shown.length > 0 ? after('', shown) : '';
+  let rounds = '';
+  let index = 0;
+  return ends.map((messages) => {
+    for (; index < messages; index++) {
+      const left = dropped.has(index) ? [index] : [];
+      const changed = [...left, ...replacedIn(index, removals.get(index) ?? [])];
+      if (changed.length > 0) edits = after(edits, changed);
+      if (led.has(index)) rounds = after(rounds, [index, led.get(index)?.rounds]);
+    }
+    return { messages, edits, rounds };
   });
-  const led = hashesAt(ends, digest, '', (index) => {
-    const at = rounds.get(index);
-    return at ? [index, at.rounds] : null;
-  });
-  return ends.map((messages, at) => ({ messages, edits: edits[at] ?? '', rounds: led[at] ?? '' }));
 }
 
-/** @param changedIn what is changed in a message; null: nothing */
-function hashesAt(
-  ends: readonly number[],
-  digest: Digest,
-  first: string,
-  changedIn: (index: number) => unknown[] | null,
-): string[] {
-  let hash = first === '' ? '' : digest(first);
-  let begin = 0;
-  const withThose = (end: number): string => {
-    const changed = Array.from({ length: end - begin }, (_, at) => changedIn(begin + at)).filter(Boolean);
-    return changed.length === 0 ? hash : chained(hash, JSON.stringify(changed), digest);
-  };
-  return ends.map((end) => {
-    for (; begin + HASHED_AT_ONCE <= end; begin += HASHED_AT_ONCE) hash = withThose(begin + HASHED_AT_ONCE);
-    return withThose(end).slice(0, HASH_LENGTH);
-  });
+/** The hash after one more change. It is compared within a conversation, so 60 bits are enough. */
+function after(hash: string, changed: readonly unknown[]): string {
+  const { low, high } = hashOf(`${hash} ${JSON.stringify(changed)}`);
+  return `${low.toString(36)}.${high.toString(36)}`;
 }
 
 /** The reasoning that a view has removed before a message, as a text, likewise. */

@@ -4,7 +4,6 @@ import type { MemoryStrategyRequest } from '../../../src/memory/modes/table.ts';
 import { editedAt } from '../../../src/memory/plan/edits-before.ts';
 import { isolateMemory } from '../../../src/request/beliefs.ts';
 import type { Call } from '../../../src/request/call.ts';
-import { sha256Hex } from '../../../src/tenant/identity.ts';
 import type { MadeView } from '../../../src/view/made-view.ts';
 import { noteSent, withMoved } from '../../../src/view/sent-before.ts';
 import {
@@ -182,7 +181,7 @@ describe('a report of a view in an isolate that has sent the one before', () => 
             const { moved } = report.frontier;
             if (before) {
               const end = before.request.messages.length;
-              const [now, was] = [viewed, before].map(({ view }) => editedAt(view, [end], sha256Hex));
+              const [now, was] = [viewed, before].map(({ view }) => editedAt(view, [end]));
               const isSame = JSON.stringify(now) === JSON.stringify(was);
               const unreported = { ...report, frontier: { ...report.frontier, moved: false } };
               expect(isSame).toBe(brokenPrefix(before, { ...viewed, report: unreported }).length === 0);
