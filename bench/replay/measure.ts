@@ -61,7 +61,7 @@ export async function replay(policy: Policy, conversation: Conversation): Promis
   });
   const requests = views.map((view, at) => ({
     ...view,
-    overhead,
+    overhead: overhead + (view.addedTools ?? 0),
     rounds: roundsOf(depths[at] ?? new Map()),
   }));
   const checked = views.map(({ messages, rollUps = 0 }, at) => ({

@@ -26,6 +26,8 @@ export interface View {
   readonly messages: readonly SentMessage[];
   /** Indices of the messages after which a cache gets a mark. */
   readonly marks?: readonly number[];
+  /** Tokens of the tools that the policy adds to the caller's. */
+  readonly addedTools?: number;
   /** Cost of summaries made for this view, in tokens of fresh input. */
   readonly summaries: number;
   /** Whether it has a move that was made since the cache is cold. */

@@ -8,10 +8,13 @@ import type { ModelTerms } from '../../src/memory/models/terms.ts';
 import type { EditingStrategy } from '../../src/memory/modes/table.ts';
 import type { Plan } from '../../src/memory/plan/plan.ts';
 import { type View as RenderedView, render } from '../../src/memory/plan/view.ts';
-import { writeChatRequest } from '../../src/protocol/chat/request.ts';
+import { type Tools, toolTokens } from '../../src/memory/tokens/tokens.ts';
+import { type ChatRequest, writeChatRequest } from '../../src/protocol/chat/request.ts';
 import { recapMessages, replacedBySummary, summaryMessages } from '../../src/protocol/chat/summary.ts';
+import { toolsWith } from '../../src/protocol/tools.ts';
 import { trimmedTranscript } from '../../src/summary/text/trimmed-transcript.ts';
 import { sha256Hex } from '../../src/tenant/identity.ts';
+import { offerTools } from '../../src/view/offer-tools.ts';
 import type { Isolate } from '../pipeline.ts';
 import { requestOf, textsOf } from '../reuse.ts';
 import { planOf, type RollUp, rollUp, textsUnder } from '../roll-up.ts';
@@ -47,6 +50,10 @@ class PrecisReplay implements Replay {
   private readonly conversation: Conversation;
   private readonly strategy: EditingStrategy;
   private readonly retrieval: boolean;
+  /** The caller's, and those with which the model fetches. */
+  private readonly tools: Tools | undefined;
+  /** Tokens of the latter. */
+  private readonly addedTools: number;
   private readonly isolate: Isolate;
   private readonly terms: ModelTerms;
   private readonly returns: ReadonlySet<number>;
@@ -75,6 +82,10 @@ class PrecisReplay implements Replay {
     this.strategy = strategy;
     this.retrieval = retrieval && conversation.request.tools !== undefined;
     this.isolate = isolate;
+    const { tools } = conversation.request;
+    const definitions = this.retrieval ? fetchingTools(conversation.request, strategy, isolate) : [];
+    this.tools = definitions.length > 0 ? toolsWith(tools, definitions) : tools;
+    this.addedTools = toolTokens(this.tools, isolate.counter) - toolTokens(tools, isolate.counter);
     this.terms = terms;
     this.returns = returns;
   }
@@ -103,13 +114,16 @@ class PrecisReplay implements Replay {
       if (removal.ref !== undefined)
         this.removed.set(removal.ref, () => contentOf(removal, planned.history.messages).text);
     const isColdMove = this.cold.at(-1) === count;
-    return { messages, marks, summaries, rollUps: this.rollUps, isColdMove };
+    const { addedTools, rollUps } = this;
+    return { messages, marks, addedTools, summaries, rollUps, isColdMove };
   }
 
   /** A move that waits at a return is made, as the conversation's object would note. */
   private plan(count: number): Plan {
     const { strategy, retrieval, isolate, conversation, terms, cold, returns } = this;
-    const plan = () => planOf(strategy, conversation.request, count, isolate, retrieval, terms, [...cold]);
+    const { messages, model } = conversation.request;
+    const request = { messages, model, tools: this.tools };
+    const plan = () => planOf(strategy, request, count, isolate, retrieval, terms, [...cold]);
     const planned = plan();
     if (!returns.has(count) || !planned.replay.waited.includes(count)) return planned;
     cold.push(count);
@@ -229,6 +243,16 @@ class PrecisReplay implements Replay {
     if (written !== JSON.stringify(messages.map(({ bytes }) => JSON.parse(bytes))))
       throw new Error(`the view of ${count} messages is not what would go up`);
   }
+}
+
+/** The definitions of the tools that a request gets, each as its JSON. */
+function fetchingTools(
+  request: ChatRequest,
+  strategy: EditingStrategy,
+  { tenant }: Isolate,
+): readonly string[] {
+  const offered = offerTools(request, strategy, tenant, 'words');
+  return offered === 'off' || !offered ? [] : offered.definitions;
 }
 
 /** The message in a body from `requestOfOne`. */

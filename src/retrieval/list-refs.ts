@@ -28,12 +28,12 @@ export function listDefinitionOf(name: ListName): FunctionTool<ListName> {
     type: 'function',
     function: {
       name,
-      description: `Lists tool outputs of this conversation that were removed, also those that a summary covers, with their refs: the latest first, ${MOST_LISTED} at most.`,
+      description: 'Lists the refs of removed tool outputs, the latest first.',
       parameters: {
         type: 'object',
         properties: {
-          query: { type: 'string', description: 'Only outputs that hold this text' },
-          tool: { type: 'string', description: 'Only outputs of this tool' },
+          query: { type: 'string', description: 'text in them' },
+          tool: { type: 'string' },
         },
         required: [],
         additionalProperties: false,

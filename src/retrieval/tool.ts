@@ -16,28 +16,25 @@ type ToolName = (typeof FETCH_NAMES)[number];
 const DEFAULT_TOKENS = 4_000;
 export const MOST_TOKENS = 32_000;
 
-/** The tool's definition. */
+/**
+ * The tool's definition. Each request of a conversation carries it, also those from which nothing
+ * is removed, so it is as short as a model understands.
+ */
 export function definitionOf(name: ToolName): FunctionTool<ToolName> {
   return {
     type: 'function',
     function: {
       name,
       description:
-        'Gives back what was removed from this conversation to save room. Placeholders (⟦removed: …; ref=ref_…⟧) and summaries name a ref. Call this when you need what stood there, and ask for a part of it where a part will do.',
+        'Returns content that was removed from this conversation. Placeholders ⟦removed: …; ref=ref_…⟧ and summaries name its ref. Ask for a part where that will do.',
       parameters: {
         type: 'object',
         properties: {
-          ref: { type: 'string', description: 'The ref, as the placeholder names it: ref_…' },
-          lines: { type: 'string', description: 'Only these lines, counted from 1: 10-40' },
-          grep: { type: 'string', description: 'Only lines that hold this text, with two around each' },
-          path: {
-            type: 'string',
-            description: 'Only the value at this path of a JSON content: $.items[3].id',
-          },
-          max_tokens: {
-            type: 'integer',
-            description: `Longest result, ${DEFAULT_TOKENS} by default and ${MOST_TOKENS} at most`,
-          },
+          ref: { type: 'string' },
+          lines: { type: 'string', description: 'such as 10-40' },
+          grep: { type: 'string' },
+          path: { type: 'string', description: 'such as $.items[3].id' },
+          max_tokens: { type: 'integer', description: `up to ${MOST_TOKENS}` },
         },
         required: ['ref'],
         additionalProperties: false,
