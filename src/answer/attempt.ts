@@ -20,7 +20,7 @@ import { answerBefore, noteSent } from '../view/sent-before.ts';
 import { type AskOptions, askUpstream } from './ask-upstream.ts';
 import { BridgedCall } from './bridge/bridged-call.ts';
 import type { KeptAnswers } from './bridge/kept-answers.ts';
-import { type ReportedApi, type Route, routeOf } from './bridge/route.ts';
+import { isRouteRefused, type ReportedApi, type Route, routeOf } from './bridge/route.ts';
 import { keptThinkingFrom, withLessThinking } from './kept-thinking.ts';
 import type { ModelApi } from './model-api.ts';
 import { marksOf } from './retries/cache-marks.ts';
@@ -120,7 +120,7 @@ export class Attempts {
     const { request, scope } = call;
     const without = new Set<BodyPart>();
     this.route = routeOf(call, made.tools !== undefined);
-    if (!this.route || isRefused(this.route.api, request, scope)) without.add('bridge');
+    if (!this.route || isRouteRefused(this.route.api, call)) without.add('bridge');
     if (isRefused('ids', request, scope)) without.add('ids');
     if (isRefused('marks', request, scope)) without.add('marks');
     if (this.sendsKey && isRefused('key', request, scope)) without.add('key');

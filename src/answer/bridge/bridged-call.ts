@@ -36,7 +36,7 @@ import type { BodyPart } from '../retries/retry.ts';
 import { chatAnswer } from './chat-answer.ts';
 import { AnswerKeeper } from './keep-answer.ts';
 import { KeptAnswers } from './kept-answers.ts';
-import { chatIsClosed, type ReportedApi, type Route } from './route.ts';
+import { isOnlyWay, type ReportedApi, type Route } from './route.ts';
 
 /** What a body is sent with. */
 interface Sending {
@@ -93,8 +93,7 @@ export class BridgedCall {
     const bridge = BRIDGES[api];
     const { include_reasoning, ...chat } = chatIn(bytes);
     const param = keyIsFor(api, scope) ? bridge.obstacle(chat) : 'authorization';
-    if (param !== undefined && api === 'messages' && chatIsClosed(this.call.request.model, scope))
-      return refused(unsupported(param));
+    if (param !== undefined && isOnlyWay(api, this.call)) return refused(unsupported(param));
     if (param !== undefined) {
       this.sent = { api: 'chat', because: 'obstacle', param };
       return askUpstream(scope, path, bytes, sending.options);

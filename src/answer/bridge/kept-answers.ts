@@ -17,7 +17,6 @@ import type { BridgedApi } from '../../protocol/bridges/bridge.ts';
 import type { AnswerOutputs } from '../../protocol/bridges/kept-outputs.ts';
 import { ANSWER_OUTPUTS_BYTES } from '../../request/beliefs.ts';
 import { conversationOfCall } from '../../request/conversation.ts';
-import { isRefused } from '../../request/model-refusals.ts';
 import { KEPT_ROWS, type StoredAnswer } from '../../storage/conversation/kept-answers.ts';
 import type { StoredConversation } from '../../summary/conversation.ts';
 import { openBytes } from '../../tenant/envelope.ts';
@@ -25,7 +24,7 @@ import { sha256Hex } from '../../tenant/identity.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
 import type { ReasoningSource } from '../../view/made-view.ts';
 import { type Answered, keepRow, NOT_KEPT, rowKeyOf } from './keep-row.ts';
-import { routeOf } from './route.ts';
+import { isRouteRefused, routeOf } from './route.ts';
 
 /** Bytes of the outputs that one call of storage reads. */
 const READ_AT_ONCE = 4 * 1024 * 1024;
@@ -70,7 +69,7 @@ export class KeptAnswers implements ReasoningSource {
   async find(history: History, offersTools: boolean): Promise<KeptReasonings | undefined> {
     const { call } = this.answered;
     const route = routeOf(call, offersTools);
-    if (!route || isRefused(route.api, call.request, call.scope)) return undefined;
+    if (!route || isRouteRefused(route.api, call)) return undefined;
     // Without an account for the API, the request fails when it is sent.
     const found = await this.found(route.api, history).catch(() => NONE);
     const { answers, isUnknown } = found;

@@ -52,10 +52,23 @@ function needsMessages(model = '', scope: RequestScope): boolean {
  * Whether nobody answers a request over chat: there is no key for it, or OpenAI's own server would
  * be asked for a model or with a key of Anthropic's.
  */
-export function chatIsClosed(model = '', { headers, services: { config } }: RequestScope): boolean {
+function chatIsClosed(model = '', { headers, services: { config } }: RequestScope): boolean {
   const { access, upstreamIsOpenAi } = config;
   if (access && access.apiKey === undefined) return true;
   return upstreamIsOpenAi && (access ? CLAUDE.test(model) : isAnthropicKey(bearerToken(headers)));
+}
+
+/**
+ * Whether a request gets its answer over an API or not at all, whatever that has refused: chat
+ * would take a key of Anthropic's to OpenAI.
+ */
+export function isOnlyWay(api: BridgedApi, { request, scope }: Call): boolean {
+  return api === 'messages' && chatIsClosed(request.model, scope);
+}
+
+/** Whether an API is known to be refused, so that requests for it are sent over chat. */
+export function isRouteRefused(api: BridgedApi, call: Call): boolean {
+  return isRefused(api, call.request, call.scope) && !isOnlyWay(api, call);
 }
 
 /** Whether a request may be sent over another API once its upstream asks for that. */

@@ -9,6 +9,7 @@ import { isRefused, noteLongestAnswer, noteRefused } from '../../request/model-r
 import { refusesThinking } from '../../upstream/bound-thinking.ts';
 import { isOfRequest } from '../../upstream/too-long.ts';
 import type { BridgedCall } from '../bridge/bridged-call.ts';
+import { isOnlyWay } from '../bridge/route.ts';
 import type { BodyPart, NextAttempt, Retry } from './retry.ts';
 
 /** An error in OpenAI's form. Only its own words count: the rest may repeat the request. */
@@ -42,13 +43,14 @@ export function overResponses({ request, scope }: Call): Retry {
 const NAMED: ReadonlySet<unknown> = new Set(['model_not_found', 'not_found_error']);
 
 /** Asks over chat, once the upstream does not know the route of the other API. */
-export function overChat({ request, scope }: Call, bridged: () => BridgedCall | undefined): Retry {
+export function overChat(call: Call, bridged: () => BridgedCall | undefined): Retry {
+  const { request, scope } = call;
   return {
     mayHelp: ({ without }, status) => (status === 404 || status === 405) && !without.has('bridge'),
     next: async ({ made, without }, { json }) => {
       const api = bridged()?.api;
       const { code, type, param } = errorIn(json);
-      if (!api || NAMED.has(code) || NAMED.has(type) || says(param)) return undefined;
+      if (!api || isOnlyWay(api, call) || NAMED.has(code) || NAMED.has(type) || says(param)) return undefined;
       noteRefused(api, request, scope);
       scope.services.log('info', 'the upstream does not know an API', { code: 'bridge_refused', api });
       return { made, without: new Set([...without, 'bridge' as const]) };

@@ -281,6 +281,40 @@ describe('a refusal', () => {
     expect(paths(sent).includes('/chat/completions')).toBe(isLearned);
     expect(status === 200).toBe(isLearned);
   });
+
+  it.each<[variables: Partial<Env>, key: string]>([
+    [{}, OWN_ANTHROPIC],
+    [{ ACCESS_KEYS, ...openai, ...anthropic }, ACCESS_KEY],
+  ])('of Messages sends no Claude to OpenAI, also not later %#', async (variables, key) => {
+    const more = { ...variables, ANTHROPIC_BASE_URL: GATEWAY };
+    const { ask, sent } = start(more, key, (url) =>
+      url.startsWith(GATEWAY) ? Response.json({ detail: 'Not Found' }, { status: 404 }) : undefined,
+    );
+    const asked = { model: `${CLAUDE}-${made++}`, memory_strategy: 'auto' };
+    const statuses = [(await ask(asked)).status, (await ask(asked)).status];
+
+    expect(statuses).toEqual([404, 404]);
+    expect(sent.map(({ url }) => url)).toEqual([`${GATEWAY}/messages`, `${GATEWAY}/messages`]);
+  });
+
+  it("of Messages to a caller of OpenAI takes no key of Anthropic's there", async () => {
+    const { ask, sent } = start({ ANTHROPIC_BASE_URL: GATEWAY }, 'sk-short', (url) =>
+      url.startsWith(GATEWAY) ? Response.json({ detail: 'Not Found' }, { status: 404 }) : undefined,
+    );
+    const asked = {
+      model: `${CLAUDE}-${made++}`,
+      memory_strategy: { mode: 'auto', upstream_api: 'messages' },
+    };
+    // Keys as short as these have no tenant of their own.
+    await ask(asked);
+    await ask(asked, { authorization: 'Bearer sk-ant-short' });
+
+    expect(sent.map(({ url, headers }) => [url, keyOf(headers)])).toEqual([
+      [`${GATEWAY}/messages`, 'sk-short'],
+      [`${OPENAI}/chat/completions`, 'sk-short'],
+      [`${GATEWAY}/messages`, 'sk-ant-short'],
+    ]);
+  });
 });
 
 describe('a chat request over Messages', () => {
