@@ -6,7 +6,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { addressOf, fail } from './said.js';
+import { addressOf, fail, NO_WINDOWS } from './said.js';
 
 /** The server's name in a client's configuration. */
 const NAME = 'precis';
@@ -61,10 +61,8 @@ export function mcp(action, client, url) {
 }
 
 function runClient(client, args) {
-  const { status, error } = spawnSync(client, args, {
-    stdio: 'inherit',
-    shell: process.platform === 'win32',
-  });
+  if (process.platform === 'win32') fail(NO_WINDOWS);
+  const { status, error } = spawnSync(client, args, { stdio: 'inherit' });
   if (error)
     fail(
       error.code === 'ENOENT' ? `${client} is not installed, or not in PATH.` : `${client}: ${error.code}`,

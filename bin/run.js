@@ -5,12 +5,12 @@
  */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdirSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { constants, homedir } from 'node:os';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { addressOf, fail, takesKeys } from './said.js';
+import { addressOf, fail, NO_WINDOWS, takesKeys } from './said.js';
 
 const USAGE = `usage: precis run [--url <deployment>] [--agent <name>] [--port <number>] [--data <folder>]
                   -- <command> [<argument>]…
@@ -23,14 +23,11 @@ const USAGE = `usage: precis run [--url <deployment>] [--agent <name>] [--port <
 claude, codex and opencode are set up; all other commands get OPENAI_BASE_URL and
 ANTHROPIC_BASE_URL, which the SDKs read.`;
 
-/** Variables that name where requests go. */
-const UPSTREAMS = ['OPENAI_BASE_URL', 'ANTHROPIC_BASE_URL', 'UPSTREAM_BASE_URL'];
-
 /** How long a Precis may take to start. */
 const START_MS = 60_000;
 const POLL_MS = 100;
-/** One that was about to end when it was found has ended by then. */
-const SETTLED_MS = 300;
+/** One that was started for commands says so within this time after it listens. */
+const SETTLED_MS = 1_000;
 
 /**
  * @param argv the arguments after `run`
@@ -39,6 +36,7 @@ const SETTLED_MS = 300;
 export async function run(argv) {
   const { values, command } = read(argv);
   if (values.help) return console.log(USAGE);
+  if (process.platform === 'win32') return fail(NO_WINDOWS);
   const [name, ...args] = command;
   if (name === undefined) return fail(USAGE);
   const precis = values.url === undefined ? await ownPrecis(values) : deployment(values.url);
@@ -116,67 +114,85 @@ function deployment(url) {
 /** The Precis of this machine: one that runs, or one that is started. */
 async function ownPrecis({ port, data }) {
   const address = `http://127.0.0.1:${port}`;
-  const holders = join(data, 'holders');
-  mkdirSync(holders, { recursive: true, mode: 0o700 });
+  const folder = join(data, 'holders', port);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
   // Noted before one is looked for: one that was started for other commands does not end now.
-  const held = join(holders, String(process.pid));
-  const upstreams = upstreamsDigest();
-  writeFileSync(held, upstreams, { mode: 0o600 });
+  const held = join(folder, String(process.pid));
+  writeFileSync(held, '');
   const own = { address, release: () => rmSync(held, { force: true }) };
   process.once('exit', own.release);
-  const others = heldByOthers(holders);
-  const isFound = (await isPrecis(address)) && (await isPrecis(address, SETTLED_MS));
-  // A key that is meant for another server must not reach the upstream of a Precis that runs.
-  if (others.some((one) => one !== upstreams) || (isFound && others.length === 0 && isUpstreamNamed()))
-    return fail(`The Precis on ${address} may forward to another server than this command's (${UPSTREAMS.join(', ')}).
-Use another --port and --data.`);
-  if (isFound) return own;
+  const upstreams = ownUpstreams();
   const log = join(data, 'precis.log');
-  const started = startPrecis({ port, data, holders, log });
-  for (const until = Date.now() + START_MS; Date.now() < until; ) {
-    if (await isPrecis(address, POLL_MS)) return own;
-    // Another command may have started one at the same time.
-    if (started.exitCode !== null && !(await isPrecis(address, 10 * POLL_MS))) break;
+  let started;
+  for (const until = Date.now() + START_MS; Date.now() < until; await wait(POLL_MS)) {
+    if (await isPrecis(address)) {
+      if (!serverIn(folder)) await wait(SETTLED_MS);
+      const server = serverIn(folder);
+      // It listens, and is about to say so.
+      if (!server && started?.exitCode === null) continue;
+      checkUpstreams(address, server?.upstreams, upstreams);
+      return own;
+    }
+    if (started && started.exitCode !== null) break;
+    started ??= startPrecis({ port, data, folder, log, upstreams });
   }
   return fail(`Precis did not start on ${address}: ${log} says why.`);
 }
 
-const isUpstreamNamed = () => UPSTREAMS.some((name) => process.env[name]);
-
-/** Of the servers to which requests of this command go. Addresses may hold keys. */
-function upstreamsDigest() {
-  return createHash('sha256')
-    .update(JSON.stringify(UPSTREAMS.map((name) => process.env[name] ?? '')))
-    .digest('hex');
+/** Where the client would have sent its requests, as the variables of the Worker. */
+function ownUpstreams() {
+  const { OPENAI_BASE_URL, OPENAI_API_BASE, ANTHROPIC_BASE_URL: anthropic, UPSTREAM_BASE_URL } = process.env;
+  const openai = OPENAI_BASE_URL || OPENAI_API_BASE || UPSTREAM_BASE_URL;
+  return {
+    ...(openai && { UPSTREAM_BASE_URL: openai }),
+    ...(anthropic && { ANTHROPIC_BASE_URL: anthropic.replace(/\/*(?:\/v1\/*)?$/, '/v1') }),
+  };
 }
 
-/** What the other commands that live have noted: the digests of their upstreams. */
-function heldByOthers(folder) {
-  return readdirSync(folder).flatMap((id) => {
-    if (Number(id) === process.pid || !isAlive(Number(id))) return [];
-    return [readFileSync(join(folder, id), 'utf8')];
-  });
+/** What a Precis that was started for commands has noted when it listened; undefined if none has. */
+function serverIn(folder) {
+  try {
+    const server = JSON.parse(readFileSync(join(folder, 'server'), 'utf8'));
+    return isAlive(server.pid) ? server : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * A key that is meant for another server must not reach the upstream of a Precis that runs. One
+ * that its user has started forwards where its user wants, unless the command names a server.
+ */
+function checkUpstreams(address, noted, own) {
+  const { UPSTREAM_BASE_URL: openai, ANTHROPIC_BASE_URL: anthropic } = own;
+  if (noted === undefined ? !openai && !anthropic : noted === digestOf([openai ?? '', anthropic ?? '']))
+    return;
+  fail(`The Precis on ${address} may forward to another server than this command's (OPENAI_BASE_URL,
+OPENAI_API_BASE, ANTHROPIC_BASE_URL, UPSTREAM_BASE_URL). Use another --port and --data.`);
+}
+
+/** As the server notes it. Addresses may hold keys. */
+function digestOf(addresses) {
+  return createHash('sha256').update(JSON.stringify(addresses)).digest('hex');
 }
 
 function isAlive(id) {
   try {
-    // Signal 0 is not sent.
+    // Signal 0 is not sent. A process of another user is none of these.
     return process.kill(id, 0);
-  } catch (error) {
-    return error.code === 'EPERM';
+  } catch {
+    return false;
   }
 }
 
-function startPrecis({ port, data, holders, log }) {
+const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+function startPrecis({ port, data, folder, log, upstreams }) {
   const output = openSync(log, 'a', 0o600);
   const program = fileURLToPath(new URL('precis.js', import.meta.url));
-  const args = ['start', '--host', '127.0.0.1', '--port', port, '--data', data, '--holders', holders];
-  const { OPENAI_BASE_URL: openai, ANTHROPIC_BASE_URL: anthropic, ...others } = process.env;
-  // Where the client would have sent its requests.
-  const upstreams = {
-    ...(openai && { UPSTREAM_BASE_URL: openai }),
-    ...(anthropic && { ANTHROPIC_BASE_URL: anthropic.replace(/\/*(?:\/v1\/*)?$/, '/v1') }),
-  };
+  const args = ['start', '--host', '127.0.0.1', '--port', port, '--data', data, '--holders', folder];
+  const others = { ...process.env };
+  for (const name of ['UPSTREAM_BASE_URL', 'ANTHROPIC_BASE_URL']) delete others[name];
   const started = spawn(process.execPath, [program, ...args], {
     env: { ...others, ...upstreams },
     // A group of its own: Ctrl+C is for the client.
@@ -188,29 +204,24 @@ function startPrecis({ port, data, holders, log }) {
   return started;
 }
 
-/**
- * Whether a Precis answers, which asks for a key or needs none.
- *
- * @param after how long to wait before it is asked, in milliseconds
- */
-async function isPrecis(address, after = 0) {
-  await new Promise((resolve) => setTimeout(resolve, after));
+/** Whether a Precis answers, which asks for a key or needs none. */
+async function isPrecis(address) {
+  let answer;
   try {
     const signal = AbortSignal.timeout(5_000);
-    const answer = await fetch(`${address}/v1/deployment`, { redirect: 'manual', signal });
-    if (takesKeys(answer.status, await answer.json().catch(() => undefined))) return true;
-    return fail(`${address} is another program, or a misconfigured Precis: choose another --port.`);
+    answer = await fetch(`${address}/v1/deployment`, { redirect: 'manual', signal });
   } catch {
     // Nobody listens there.
     return false;
   }
+  if (takesKeys(answer.status, await answer.json().catch(() => undefined))) return true;
+  return fail(`${address} is another program, or a Precis that is misconfigured: --port names another port.`);
 }
 
 /** Runs a command to its end, with this terminal. */
 function ended(name, args, env) {
   return new Promise((resolve) => {
-    // On Windows the programs of npm are scripts of a shell.
-    const child = spawn(name, args, { env, stdio: 'inherit', shell: process.platform === 'win32' });
+    const child = spawn(name, args, { env, stdio: 'inherit' });
     // A terminal sends these to the client, too, which decides what they mean.
     for (const signal of ['SIGINT', 'SIGQUIT']) process.on(signal, () => {});
     for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));

@@ -6,6 +6,9 @@ export function version() {
   return JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version;
 }
 
+/** There the programs of npm are scripts of a shell, which reads arguments as commands. */
+export const NO_WINDOWS = 'This needs Linux or macOS; on Windows run it in WSL.';
+
 /** Says what is wrong, and ends. Never says a value of the environment. */
 export function fail(message) {
   console.error(message);

@@ -4,6 +4,7 @@
  */
 import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
+import { addressOf, printable, takesKeys } from '../bin/said.js';
 import { type Course, courseSums } from '../inspector/read/course.ts';
 import { type Recorded, readRecorded } from '../inspector/read/recorded.ts';
 import { startWorker } from './own-worker.ts';
@@ -26,6 +27,7 @@ and exports of LiteLLM, Langfuse and OpenRouter.
 const LOCAL_KEY = 'sk-replay-of-a-log-without-a-caller';
 
 const options = readOptions();
+if (options.url !== undefined) await checkAsksForKeys(options.url);
 for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => process.exit(1));
 await main().catch((error: unknown) => fail(error instanceof Error ? error.message : String(error)));
 
@@ -47,7 +49,9 @@ async function main(): Promise<void> {
       else replayed.push({ ...courseSums(result), name: array.name, model: options.model ?? array.model });
     }
     if (replayed.length === 0) return fail(`Nothing could be planned: ${skipped.join('; ')}`);
-    console.log(wordsOf(replayed, options.words, { all: options.all, skipped }));
+    console.log(
+      wordsOf(printable(replayed), options.words, { all: options.all, skipped: printable(skipped) }),
+    );
   } finally {
     await worker?.close();
   }
@@ -57,6 +61,7 @@ async function main(): Promise<void> {
 async function explained(base: string, key: string, array: Recorded): Promise<Course | string> {
   const { field, messages, system, tools, model } = array;
   const answer = await fetch(`${base}/v1/explain`, {
+    redirect: 'manual',
     method: 'POST',
     headers: {
       authorization: `Bearer ${key}`,
@@ -72,7 +77,8 @@ async function explained(base: string, key: string, array: Recorded): Promise<Co
       course: true,
     }),
   });
-  const { course, error } = (await answer.json()) as { course?: Course; error?: { message: string } };
+  const said: unknown = await answer.json().catch(() => undefined);
+  const { course, error } = (said ?? {}) as { course?: Course; error?: { message: string } };
   return course ?? error?.message ?? `status ${answer.status}`;
 }
 
@@ -91,13 +97,28 @@ function readOptions() {
   return {
     file,
     key,
-    url: values.url?.replace(/\/+(?:v1\/*)?$/, ''),
+    url: values.url === undefined ? undefined : addressOf(values.url),
     model: values.model,
     all: values.all,
     strategy:
-      values.strategy === undefined ? { mode: 'auto', token_budget: budget } : JSON.parse(values.strategy),
+      values.strategy === undefined ? { mode: 'auto', token_budget: budget } : strategyOf(values.strategy),
     words: values.strategy ?? `auto with a budget of ${budget.toLocaleString('en-US')} tokens`,
   };
+}
+
+function strategyOf(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return fail(`--strategy takes JSON, such as '{"mode": "compact"}'.\n\n${USAGE}`);
+  }
+}
+
+/** The key and the log go to a Precis alone. */
+async function checkAsksForKeys(url: string): Promise<void> {
+  const answer = await fetch(`${url}/v1/deployment`, { redirect: 'manual' }).catch(() => undefined);
+  if (answer && takesKeys(answer.status, await answer.json().catch(() => undefined))) return;
+  fail(`${url}: nothing is sent, since no Precis asks for a key there.`);
 }
 
 function parse() {

@@ -2,8 +2,8 @@
  * `precis start`, and `npm start` in a clone: runs Precis on this machine, for its user or for
  * others, on workerd with R2 and Durable Objects in a folder.
  */
-import { randomBytes } from 'node:crypto';
-import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { createHash, randomBytes } from 'node:crypto';
+import { chmod, mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Miniflare } from 'miniflare';
@@ -72,7 +72,10 @@ async function main(): Promise<void> {
   }
   // Serves until the process is ended; Miniflare ends workerd then.
   setInterval(() => collect(miniflare), SCHEDULE.ms);
-  if (options.holders !== undefined) endWithout(options.holders, miniflare);
+  if (options.holders !== undefined) {
+    await noteServer(options.holders, vars);
+    endWithout(options.holders, miniflare);
+  }
   console.log(greeting(`http://${nameOf(host)}:${url.port}`, data, vars.DEFAULT_MEMORY_STRATEGY));
 }
 
@@ -168,10 +171,24 @@ function variables(values: Readonly<Record<string, string | undefined>>): Variab
   return Object.fromEntries(VARIABLES.flatMap((name) => (values[name] ? [[name, values[name]]] : [])));
 }
 
+/**
+ * Says in a folder, for `precis run`, which process listens and where it forwards. Not the
+ * addresses themselves, which may hold keys.
+ */
+async function noteServer(folder: string, vars: Variables): Promise<void> {
+  const { UPSTREAM_BASE_URL: openai = '', ANTHROPIC_BASE_URL: anthropic = '' } = vars;
+  const upstreams = createHash('sha256')
+    .update(JSON.stringify([openai, anthropic]))
+    .digest('hex');
+  const file = join(folder, 'server');
+  await writeFile(`${file}.new`, JSON.stringify({ pid: process.pid, upstreams }), { mode: 0o600 });
+  await rename(`${file}.new`, file);
+}
+
 /** Ends when no process lives that is noted in a folder, as `precis run` notes each of its own. */
 function endWithout(folder: string, miniflare: Miniflare): void {
   setInterval(async () => {
-    const ids = await readdir(folder).catch(() => []);
+    const ids = (await readdir(folder).catch(() => [])).filter((name) => /^\d+$/.test(name));
     if (ids.some((id) => isAlive(Number(id)))) return;
     await miniflare.dispose();
     process.exit(0);
@@ -180,10 +197,10 @@ function endWithout(folder: string, miniflare: Miniflare): void {
 
 function isAlive(id: number): boolean {
   try {
-    // Signal 0 is not sent.
+    // Signal 0 is not sent. A process of another user is none of these.
     return process.kill(id, 0);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  } catch {
+    return false;
   }
 }
 

@@ -18,13 +18,20 @@ export function longestArrays(found: readonly Recorded[]): Recorded[] {
   });
 }
 
-/** A hash for each beginning of an array, the last of the whole. */
+/**
+ * A hash for each beginning of an array, the last of the whole. Marks of caches don't count, since
+ * clients move them along with the newest message.
+ */
 function beginningsOf({ model = '', system, messages }: Recorded): string[] {
-  const hash = createHash('sha256').update(JSON.stringify([model, system ?? []]));
+  const hash = createHash('sha256').update(JSON.stringify([model, system ?? []], withoutMarks));
   return messages.map((message) =>
     hash
-      .update(`\n${JSON.stringify(message)}`)
+      .update(`\n${JSON.stringify(message, withoutMarks)}`)
       .copy()
       .digest('base64'),
   );
+}
+
+function withoutMarks(key: string, value: unknown): unknown {
+  return key === 'cache_control' ? undefined : value;
 }

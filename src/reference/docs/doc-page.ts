@@ -4,7 +4,7 @@ import type { Html } from '../page/text.ts';
 import { GROUPS, PAGES } from '../pages.ts';
 import { inShell } from '../shell.ts';
 import { htmlOf, type ListedHeading } from './markdown.ts';
-import { searchSections } from './search.ts';
+import { queryWords, searchSections } from './search.ts';
 import { type Section, sectionsOf } from './sections.ts';
 
 const NAMES: ReadonlySet<string> = new Set(PAGES.keys());
@@ -32,6 +32,7 @@ export function docPage(name: string, markdown: string): Promise<string> {
 /** What a search found. */
 export async function searchPage(query: string): Promise<string> {
   const results = searchSections(await allSections(), query);
+  const searched = queryWords(query).join(' ');
   return inShell({
     title: 'Search · Precis',
     description: 'A search over all pages of the documentation.',
@@ -39,7 +40,7 @@ export async function searchPage(query: string): Promise<string> {
     query,
     side: { label: 'All pages', list: pageList() },
     main: html`<h1>Search</h1>
-${query.trim() === '' ? html`<p>Name one or more words. Sections that have all of them are found.</p>` : countOf(results.length, query)}
+${searched === '' ? html`<p>Name one or more words. Sections that have all of them are found.</p>` : countOf(results.length, searched)}
 <ol class="results">${results.map(
       ({ section: { page, title, heading, anchor }, parts }) =>
         html`<li><a href="${page}#${anchor}">${heading === title ? title : `${title}: ${heading}`}</a><p>${parts.map(

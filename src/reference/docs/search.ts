@@ -1,9 +1,11 @@
 /** The search over the pages of the documentation: every word of the question must be there. */
 import type { Section } from './sections.ts';
 
-/** In characters; of more, the beginning counts. */
+/** In characters; of more, the beginning counts. Further words are not searched for. */
 const LONGEST_QUERY = 200;
 const MOST_WORDS = 8;
+/** More occurrences of a word in a section say no more. */
+const MOST_TIMES = 20;
 const MOST_RESULTS = 30;
 /** Characters of a result's text, about. */
 const SNIPPET = 180;
@@ -36,16 +38,23 @@ export function searchSections(sections: readonly Section[], query: string): Sea
 }
 
 /** 0 if a word is missing. */
-function scoreOf({ title, heading, words: text }: Section, words: readonly string[]): number {
-  const [inTitle, inHeading, inText] = [title.toLowerCase(), heading.toLowerCase(), text.toLowerCase()];
+function scoreOf({ title, heading, lower: inText }: Section, words: readonly string[]): number {
+  const [inTitle, inHeading] = [title.toLowerCase(), heading.toLowerCase()];
   let score = 0;
   for (const word of words) {
-    const times = inText.split(word).length - 1;
+    const times = timesIn(inText, word);
     const found = (inHeading.includes(word) ? 10 : 0) + (inTitle.includes(word) ? 3 : 0);
     if (times === 0 && found === 0) return 0;
     score += found + (4 * times) / (times + 1 + inText.length / 2_000);
   }
   return score;
+}
+
+function timesIn(text: string, word: string): number {
+  let times = 0;
+  for (let at = text.indexOf(word); at >= 0 && times < MOST_TIMES; times++)
+    at = text.indexOf(word, at + word.length);
+  return times;
 }
 
 /** The text around the first of the words. */

@@ -10,6 +10,8 @@ export interface Section {
   readonly anchor: string;
   /** The section's words, without marks of Markdown, on one line. */
   readonly words: string;
+  /** The same in lower case. */
+  readonly lower: string;
 }
 
 /** The sections of a page, each without the text of its subsections. */
@@ -30,14 +32,11 @@ export function sectionsOf(page: string, title: string, markdown: string): Secti
     const heading = wordsOf(text);
     sections.push({ heading, anchor: anchorOf(heading), lines: [] });
   }
-  return sections.map(({ heading, anchor, lines }) => ({
-    page,
-    title,
-    heading,
-    anchor,
+  return sections.map(({ heading, anchor, lines }) => {
     // A link may begin on one line and end on the next.
-    words: wordsOf(lines.join(' ')),
-  }));
+    const words = wordsOf(lines.join(' '));
+    return { page, title, heading, anchor, words, lower: words.toLowerCase() };
+  });
 }
 
 const EMPHASIS = /\*|(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu;

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { anchorOf } from '../../../src/reference/docs/anchors.ts';
 import { docPage } from '../../../src/reference/docs/doc-page.ts';
 import { htmlOf } from '../../../src/reference/docs/markdown.ts';
-import { searchSections } from '../../../src/reference/docs/search.ts';
+import { queryWords, searchSections } from '../../../src/reference/docs/search.ts';
 import { sectionsOf } from '../../../src/reference/docs/sections.ts';
 import { PAGES } from '../../../src/reference/pages.ts';
 
@@ -115,14 +115,16 @@ describe('the search', () => {
   });
 
   it('takes words as they are, and marks them', () => {
-    const own = [{ page: 'a', title: 'A', heading: 'B', anchor: 'b', words: 'costs $0.5 (a+b)* and ÄRGER' }];
+    const words = 'costs $0.5 (a+b)* and ÄRGER';
+    const own = [{ page: 'a', title: 'A', heading: 'B', anchor: 'b', words, lower: words.toLowerCase() }];
     for (const query of ['$0.5', '(a+b)*', 'ärger', '\\d'])
       expect(searchSections(own, query).map(({ parts }) => parts[1])).toEqual(
         query === '\\d' ? [] : [query === 'ärger' ? 'ÄRGER' : query],
       );
   });
 
-  it('is bounded', () => {
+  it('is bounded: results, and words', () => {
     expect(searchSections(sections, 'a').length).toBe(30);
+    expect(queryWords('a b c d e f g h i')).toEqual(['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']);
   });
 });

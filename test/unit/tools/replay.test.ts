@@ -26,6 +26,21 @@ describe('the conversations of a log', () => {
     expect(longestArrays(log).map(({ name }) => name)).toEqual(['other', 'fork', 'third', 'another model']);
   });
 
+  it('are found though clients move their cache marks', () => {
+    const marked = (texts: readonly string[]): Recorded => {
+      const log = recorded(texts.join(), texts);
+      const messages = texts.map((text, at) => ({
+        role: 'user',
+        content: [
+          { type: 'text', text, ...(at === texts.length - 1 && { cache_control: { type: 'ephemeral' } }) },
+        ],
+      }));
+      return { ...log, messages };
+    };
+
+    expect(longestArrays([marked(['a']), marked(['a', 'b']), marked(['a', 'b', 'c'])])).toHaveLength(1);
+  });
+
   it('have every array of the log as a beginning, and none of each other', () => {
     const texts = fc.array(fc.constantFrom('a', 'b', 'c'), { minLength: 1, maxLength: 5 });
     const begins = (one: Recorded, other: Recorded): boolean =>

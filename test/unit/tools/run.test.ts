@@ -1,6 +1,9 @@
 /** `precis run` and `precis mcp`: what clients are started with. Stand-ins print it. */
 import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -95,6 +98,35 @@ describe('precis run', () => {
 
     expect(code).toBe(status);
     expect(err).toMatch(says);
+  });
+
+  it('uses a Precis that its user has started, unless the command names another server', async () => {
+    // As a Precis answers that asks for a key.
+    const server = createServer((_, response) => {
+      const message = 'This needs the API key under which it was stored.';
+      response.writeHead(401, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ error: { code: 'invalid_api_key', message } }));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const port = String((server.address() as AddressInfo).port);
+    const args = ['run', '--port', port, '--data', join(folder, 'data'), '--', 'claude'];
+
+    expect((await precis(args)).client.vars.ANTHROPIC_BASE_URL).toBe(
+      `http://127.0.0.1:${port}/agents/coding`,
+    );
+    for (const name of ['OPENAI_BASE_URL', 'OPENAI_API_BASE', 'ANTHROPIC_BASE_URL', 'UPSTREAM_BASE_URL'])
+      expect(await precis(args, { [name]: 'https://corp.example/v1' })).toMatchObject({
+        code: 2,
+        err: expect.stringContaining('may forward to another server'),
+      });
+    const note = join(folder, 'data/holders', port, 'server');
+    const upstreams = createHash('sha256')
+      .update(JSON.stringify(['https://corp.example/v1', '']))
+      .digest('hex');
+    await writeFile(note, JSON.stringify({ pid: process.pid, upstreams }));
+    expect(await precis(args, { OPENAI_API_BASE: 'https://corp.example/v1' })).toMatchObject({ code: 7 });
+    expect(await precis(args)).toMatchObject({ code: 2 });
+    await new Promise((resolve) => server.close(resolve));
   });
 
   it('overwrites no configuration of opencode', async () => {
