@@ -116,16 +116,26 @@ export class KeptAnswers implements ReasoningSource {
     const { answers } = (await this.finding) ?? NONE;
     const kept = answers.filter(({ row }) => row.goneWith === null);
     if (!conversation || kept.length === 0) return;
-    const goneWith = kept.reduce((newest, { row }) => Math.max(newest, row.id), 0);
-    const gone = answers.map((one) => (kept.includes(one) ? { ...one, row: { ...one.row, goneWith } } : one));
-    this.finding = Promise.resolve({ answers: gone, isUnknown: false });
     const { keptAnswers } = conversation.remembered;
-    for (const { key, row } of gone) keptAnswers.keep(key, row, Date.now());
     const keys = kept.map(({ key }) => key);
-    const forgetting = conversation.memory((stub) => stub.keptAnswers.forget(keys));
-    await within(TIME_LIMITS.keptRoundsMs, forgetting).catch((error: unknown) =>
-      this.failed('refused answers could not be forgotten', error),
-    );
+    const goneWith = kept.reduce((newest, { row }) => Math.max(newest, row.id), 0);
+    const gone = new Map<string, StoredAnswer>(kept.map(({ key, row }) => [key, { ...row, goneWith }]));
+    const at = Date.now();
+    try {
+      const forgetting = conversation.memory((stub) => stub.keptAnswers.forget(keys));
+      const rows = await within(TIME_LIMITS.keptRoundsMs, forgetting);
+      for (const [index, key] of keys.entries()) {
+        const row = rows[index] ?? null;
+        keptAnswers.keep(key, row, at);
+        if (row) gone.set(key, row);
+      }
+    } catch (error) {
+      // The object says to the next request whether it has forgotten them.
+      for (const key of keys) keptAnswers.drop(key);
+      this.failed('refused answers could not be forgotten', error);
+    }
+    const left = answers.map((one) => ({ ...one, row: gone.get(one.key) ?? one.row }));
+    this.finding = Promise.resolve({ answers: left, isUnknown: false });
   }
 
   private found(api: BridgedApi, history: History | undefined): Promise<Found> {

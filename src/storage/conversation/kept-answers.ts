@@ -148,9 +148,10 @@ export class KeptAnswerRows implements StoredPart {
     return { kept: this.find([key])[0] ?? null, isOthers: false };
   }
 
-  /** Has outputs leave that their upstream refuses. */
-  forget(keys: readonly string[]): void {
+  /** Has outputs leave that their upstream refuses. Returns the rows as `find` does. */
+  forget(keys: readonly string[]): (StoredAnswer | null)[] {
     if (this.any()) this.leave('answer_key IN (SELECT value FROM json_each(?))', JSON.stringify(keys));
+    return this.find(keys);
   }
 
   /** Has the oldest outputs beyond the bounds leave. */

@@ -38,7 +38,7 @@ function conversation({ model = 'gpt-6-astra', named = true } = {}) {
   const id = `thoughts ${made}`;
   const bodies: Json[] = [];
   /** Characters of each thought, and what the model says instead of a call. */
-  const says = { length: 4_000, words: undefined as string | undefined };
+  const says = { length: 4_000, words: undefined as string | undefined, refuses: false };
   const isolate = () => {
     const objects = watchedObjects(env.CONVERSATION_MEMORY);
     const variables = { CONVERSATION_MEMORY: objects.namespace, ADMIN_TOKEN };
@@ -48,6 +48,8 @@ function conversation({ model = 'gpt-6-astra', named = true } = {}) {
       if (!request.url.endsWith('/responses')) return Response.json({ data: [] });
       const body = (await request.json()) as Json;
       bodies.push(body);
+      if (says.refuses && thoughtsIn(body).length > 0)
+        return Response.json({ error: { code: 'invalid_encrypted_content' } }, { status: 400 });
       const n = ++made;
       const encrypted = `thought ${n} `.padEnd(says.length, '.');
       const call = { id: `call_${n}`, name: 'find', arguments: '{}' };
@@ -258,6 +260,36 @@ describe('the reasoning that a bridge keeps', () => {
     const [first, second] = bodies.slice(-2).map(thoughtsIn);
     expect(first).toHaveLength(1);
     expect(second).toEqual(first);
+  });
+
+  it('is as old where it was refused as in every other isolate', async () => {
+    const { isolate, says, bodies } = conversation({ model: 'gpt-6.2-sol' });
+    const a = isolate();
+    const messages: Message[] = [user('Find it.')];
+    await steps(a, messages, 1);
+    const branch = [...messages, user('Here?')];
+    await steps(a, messages, 1);
+    await steps(a, branch, 1);
+    says.refuses = true;
+    await steps(a, messages, 1);
+    says.refuses = false;
+    for (const { ask } of [a, isolate()]) await ask(branch);
+    expect(bodies.slice(-2).map(thoughtsIn)).toEqual([[], []]);
+  });
+
+  it('is asked for again where its storage did not learn that it was refused', async () => {
+    const { isolate, says, bodies } = conversation();
+    const [a, b] = [isolate(), isolate()];
+    const messages: Message[] = [user('Find it.')];
+    await steps(a, messages, 2);
+    says.refuses = true;
+    a.objects.failing.add('keptAnswers.forget');
+    await steps(a, messages, 1);
+    says.refuses = false;
+    for (const { ask } of [a, b]) await ask(messages);
+    const [own, other] = bodies.slice(-2).map(thoughtsIn);
+    expect(other).toHaveLength(3);
+    expect(own).toEqual(other);
   });
 
   it('goes with its conversation', async () => {
