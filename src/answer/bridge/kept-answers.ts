@@ -162,15 +162,13 @@ export class KeptAnswers implements ReasoningSource {
     try {
       const rows = unknown.length > 0 ? await this.rows(unknown, conversation) : [];
       for (const [index, seen] of rows.entries()) known.set(unknown[index] ?? '', seen);
-      await this.keepFirst(
-        known,
-        answers.find(({ message }) => message === firstAnswer(request.messages)),
-      );
     } catch (error) {
       this.failed('kept answers could not be found', error);
       isUnknown = true;
       for (const key of unknown) known.set(key, keptAnswers.last(key));
     }
+    const first = answers.find(({ message }) => message === firstAnswer(request.messages));
+    if (!isUnknown) await this.keepFirst(known, first);
     const confirmed = keys.filter((key) => !unknown.includes(key));
     if (confirmed.length > 0) {
       const oldest = confirmed.reduce((least, key) => Math.min(least, known.get(key)?.at ?? least), Infinity);
@@ -205,7 +203,8 @@ export class KeptAnswers implements ReasoningSource {
 
   /**
    * Keeps the first answer of a conversation that has its name since the caller has sent the answer
-   * back, if this isolate has made it.
+   * back, if this isolate has made it. If that fails, this request is without it, and the next one
+   * tries again. Never rejects.
    */
   private async keepFirst(
     known: Map<string, Seen<StoredAnswer | null> | undefined>,
@@ -217,15 +216,16 @@ export class KeptAnswers implements ReasoningSource {
     const firsts = call.scope.services.memory.of('firstAnswers');
     const answer = firsts.get(tenant.id, first.key)?.value;
     if (!answer) return;
-    firsts.delete(tenant.id, first.key);
-    const value = await keepRow(
-      answered,
-      conversation,
-      first.key,
-      answer,
-      Date.now() + TIME_LIMITS.keepRoundsMs,
-    );
-    if (value) known.set(first.key, { value, at: Date.now() });
+    const at = Date.now();
+    let value = NOT_KEPT;
+    try {
+      value =
+        (await keepRow(answered, conversation, first.key, answer, at + TIME_LIMITS.keepRoundsMs)) ?? NOT_KEPT;
+      firsts.delete(tenant.id, first.key);
+    } catch (error) {
+      this.failed('the first answer could not be kept', error);
+    }
+    known.set(first.key, { value, at });
   }
 
   /** The outputs by key, as far as they can be read. Never rejects. */
@@ -281,13 +281,18 @@ export class KeptAnswers implements ReasoningSource {
   }
 }
 
-/** The message before which no answer has its reasoning: it was made with what has left since. */
+/**
+ * The message before which no answer has its reasoning: it was made with what has left since, or
+ * the answers after it without it, as they were kept before it was.
+ */
 function lostBefore({ answers }: Found): number {
   const newest = answers.reduce((id, { row }) => Math.max(id, row.goneWith ?? 0), 0);
-  return answers.reduce(
-    (from, { row, message }) => (row.id <= newest ? Math.max(from, message + 1) : from),
-    0,
-  );
+  let next = Infinity;
+  for (const { row, message } of answers.toReversed()) {
+    if (row.id <= newest || row.id > next) return message + 1;
+    next = row.id;
+  }
+  return 0;
 }
 
 function* inParts(answers: readonly FoundAnswer[]): Iterable<readonly FoundAnswer[]> {

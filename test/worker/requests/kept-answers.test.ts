@@ -39,6 +39,8 @@ function conversation({ model = 'gpt-6-astra', named = true } = {}) {
   const bodies: Json[] = [];
   /** Characters of each thought, and what the model says instead of a call. */
   const says = { length: 4_000, words: undefined as string | undefined, refuses: false };
+  /** Happens when the model is asked next. */
+  const once: { asked?: (() => void) | undefined } = {};
   const isolate = () => {
     const objects = watchedObjects(env.CONVERSATION_MEMORY);
     const variables = { CONVERSATION_MEMORY: objects.namespace, ADMIN_TOKEN };
@@ -48,6 +50,8 @@ function conversation({ model = 'gpt-6-astra', named = true } = {}) {
       if (!request.url.endsWith('/responses')) return Response.json({ data: [] });
       const body = (await request.json()) as Json;
       bodies.push(body);
+      once.asked?.();
+      once.asked = undefined;
       if (says.refuses && thoughtsIn(body).length > 0)
         return Response.json({ error: { code: 'invalid_encrypted_content' } }, { status: 400 });
       const n = ++made;
@@ -71,7 +75,7 @@ function conversation({ model = 'gpt-6-astra', named = true } = {}) {
   };
   const { id: tenant } = new Tenants(env.PRECIS_SECRET).ofToken(key);
   const name = conversationName(tenant, undefined, { id });
-  return { id, isolate, bodies, says, name, tenant };
+  return { id, isolate, bodies, says, once, name, tenant };
 }
 
 type Isolate = ReturnType<ReturnType<typeof conversation>['isolate']>;
@@ -342,6 +346,45 @@ describe('the reasoning that a bridge keeps', () => {
     await steps(a, messages, 2);
     await steps(b, messages, 1);
     expect(bodies.map((body) => thoughtsIn(body).length)).toEqual([0, 1, 2]);
+  });
+
+  describe('of a first answer that could not be kept at once', () => {
+    /** The storage fails until the model is asked. */
+    const failOnce = ({ objects }: Isolate, once: { asked?: (() => void) | undefined }) => {
+      objects.failing.add('keptAnswers.add');
+      once.asked = () => objects.failing.delete('keptAnswers.add');
+    };
+
+    it('is missed in one report, and kept with the next request', async () => {
+      const { isolate, bodies, once } = conversation({ named: false });
+      const a = isolate();
+      const warned = vi.spyOn(console, 'warn');
+      const messages: Message[] = [user(`Find it, ${made}.`)];
+      await steps(a, messages, 1);
+      failOnce(a, once);
+      const reports = [await steps(a, messages, 1), await steps(a, messages, 1)];
+      expect(reports.map(({ warnings }) => warnings.includes('reasoning_absent'))).toEqual([true, false]);
+      await steps(isolate(), messages, 1);
+      expect(bodies.map((body) => thoughtsIn(body).length)).toEqual([0, 0, 2, 3]);
+      const logged = JSON.stringify(warned.mock.calls);
+      expect(logged).toContain('the first answer could not be kept');
+      expect(logged).not.toContain('kept answers could not be found');
+    });
+
+    it('costs no other reasoning, and does not come back before it, where that is bound', async () => {
+      const { isolate, bodies, once } = conversation({ model: 'gpt-6.2-sol', named: false });
+      const [a, b] = [isolate(), isolate()];
+      const messages: Message[] = [user(`Find it, ${made}.`)];
+      await steps(a, messages, 1);
+      await steps(b, messages, 1);
+      failOnce(a, once);
+      await steps(a, messages, 1);
+      const [second, ...more] = thoughtsIn(bodies.at(-1));
+      expect([second, more]).toEqual([expect.stringContaining('thought'), []]);
+      await steps(a, messages, 1);
+      for (const { ask } of [a, isolate()]) await ask(messages);
+      for (const body of bodies.slice(-3)) expect(thoughtsIn(body)[0]).toBe(second);
+    });
   });
 });
 
