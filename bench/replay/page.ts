@@ -98,7 +98,7 @@ export function withBudgets(page: string, { budgets: { budgets, spreads } }: Rec
     spread: {
       head: [
         'budget',
-        'unchanged',
+        'unedited',
         `share of the ${spreads[0]?.longest ?? 0} longest`,
         'near use',
         'older values',
@@ -228,11 +228,11 @@ function schedulesTable({ schedules }: RecordedResults): Table {
   return { head: ['', ...heads], rows: rowsOf(schedules['prefix-128'].all, MAIN, cells) };
 }
 
-/** The bill of `auto`, and the conversations that are sent unchanged, under each schedule. */
+/** The bill of `auto`, and the conversations from which nothing is removed, under each schedule. */
 function unchangedTable({ schedules }: RecordedResults): Table {
   const shown = /^auto, (?:32|64|100)k$/;
   const { policies } = schedules['prefix-128'].all;
-  const heads = policies.flatMap(({ name }) => (shown.test(name) ? [nameOf(name) ?? name, 'unchanged'] : []));
+  const heads = policies.flatMap(({ name }) => (shown.test(name) ? [nameOf(name) ?? name, 'unedited'] : []));
   const rows = SCHEDULES.map((name) => {
     const { prices, all } = schedules[name];
     const cells = all.policies.flatMap((row) =>

@@ -59,7 +59,7 @@ export function drawBills(bills: readonly ScheduleBill[], conversations: number)
         text(
           LEFT + width + 12,
           middle,
-          `${paidToNone.toFixed(2)}; ${unchanged} of ${conversations} as they came`,
+          `${paidToNone.toFixed(2)}; ${unchanged} of ${conversations} unedited`,
           `fill="${INK}"`,
         ),
       ];

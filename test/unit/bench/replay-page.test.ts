@@ -115,7 +115,7 @@ describe('the pages with results of the replay', () => {
     expect(rows(filled, 'sets')[2]).toMatch(/^\| `auto`, 32 k \| 0\.\d{3}, 0\.0 % \| 0\.\d{3}, 0\.0 % \|$/);
     expect(rows(filled, 'schedules')[0]).toBe(`| | ${SCHEDULES.map((name) => `\`${name}\``).join(' | ')} |`);
     expect(rows(filled, 'schedules')[2]).toMatch(/^\| `auto`, 32 k \|(?: 0\.\d{3} \(0, 0\.\d\d\) \|){5}$/);
-    expect(rows(filled, 'unchanged')[0]).toBe('| | read / write | `auto`, 32 k | unchanged |');
+    expect(rows(filled, 'unchanged')[0]).toBe('| | read / write | `auto`, 32 k | unedited |');
     expect(rows(filled, 'unchanged')[2]).toMatch(
       /^\| `prefix-128` \| [\d.]+ \/ [\d.]+ \| 0\.\d{3} \| 0 of 2 \|$/,
     );
@@ -178,7 +178,7 @@ describe('the picture', () => {
     expect(picture.match(/<g /g)).toHaveLength(3);
     expect(picture.match(/>auto, 32k</g)).toHaveLength(2);
     expect(picture.match(/>[^<]*: read [^<]*</g)).toHaveLength(SCHEDULES.length);
-    expect(picture.match(/; 0 of 2 as they came</g)).toHaveLength(SCHEDULES.length);
+    expect(picture.match(/; 0 of 2 unedited</g)).toHaveLength(SCHEDULES.length);
     expect(picture).toMatch(/auto, 32k: bill 0\.\d\d, 0 % and 0 %/);
   });
 });
