@@ -4,12 +4,12 @@
  * ends with the last command that uses it.
  */
 import { spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { constants, homedir } from 'node:os';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { digestOfAddresses, isAlive } from './running.js';
 import { addressOf, fail, NO_WINDOWS, takesKeys } from './said.js';
 
 const USAGE = `usage: precis run [--url <deployment>] [--agent <name>] [--port <number>] [--data <folder>]
@@ -165,24 +165,9 @@ function serverIn(folder) {
  */
 function checkUpstreams(address, noted, own) {
   const { UPSTREAM_BASE_URL: openai, ANTHROPIC_BASE_URL: anthropic } = own;
-  if (noted === undefined ? !openai && !anthropic : noted === digestOf([openai ?? '', anthropic ?? '']))
-    return;
+  if (noted === undefined ? !openai && !anthropic : noted === digestOfAddresses(openai, anthropic)) return;
   fail(`The Precis on ${address} may forward to another server than this command's (OPENAI_BASE_URL,
 OPENAI_API_BASE, ANTHROPIC_BASE_URL, UPSTREAM_BASE_URL). Use another --port and --data.`);
-}
-
-/** As the server notes it. Addresses may hold keys. */
-function digestOf(addresses) {
-  return createHash('sha256').update(JSON.stringify(addresses)).digest('hex');
-}
-
-function isAlive(id) {
-  try {
-    // Signal 0 is not sent. A process of another user is none of these.
-    return process.kill(id, 0);
-  } catch {
-    return false;
-  }
 }
 
 const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));

@@ -33,7 +33,7 @@ await main().catch((error: unknown) => fail(error instanceof Error ? error.messa
 
 async function main(): Promise<void> {
   const reading = readRecorded(await readFile(options.file, 'utf8'), Number.POSITIVE_INFINITY);
-  if (!reading.ok) return fail(`${options.file}: ${reading.message}`);
+  if (!reading.ok) return fail(printable(`${options.file}: ${reading.message}`));
   const arrays = longestArrays(reading.found);
   const worker =
     options.url === undefined
@@ -48,7 +48,7 @@ async function main(): Promise<void> {
       if (typeof result === 'string') skipped.push(`${array.name} (${result})`);
       else replayed.push({ ...courseSums(result), name: array.name, model: options.model ?? array.model });
     }
-    if (replayed.length === 0) return fail(`Nothing could be planned: ${skipped.join('; ')}`);
+    if (replayed.length === 0) return fail(printable(`Nothing could be planned: ${skipped.join('; ')}`));
     console.log(
       wordsOf(printable(replayed), options.words, { all: options.all, skipped: printable(skipped) }),
     );

@@ -2,11 +2,12 @@
  * `precis start`, and `npm start` in a clone: runs Precis on this machine, for its user or for
  * others, on workerd with R2 and Durable Objects in a folder.
  */
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Miniflare } from 'miniflare';
+import { digestOfAddresses, isAlive } from '../bin/running.js';
 import { VARIABLES, type VariableName } from '../src/config.ts';
 import { isLocalHost } from '../src/lib/request-url.ts';
 import { startRuntime } from './local-runtime.ts';
@@ -176,10 +177,7 @@ function variables(values: Readonly<Record<string, string | undefined>>): Variab
  * addresses themselves, which may hold keys.
  */
 async function noteServer(folder: string, vars: Variables): Promise<void> {
-  const { UPSTREAM_BASE_URL: openai = '', ANTHROPIC_BASE_URL: anthropic = '' } = vars;
-  const upstreams = createHash('sha256')
-    .update(JSON.stringify([openai, anthropic]))
-    .digest('hex');
+  const upstreams = digestOfAddresses(vars.UPSTREAM_BASE_URL, vars.ANTHROPIC_BASE_URL);
   const file = join(folder, 'server');
   await writeFile(`${file}.new`, JSON.stringify({ pid: process.pid, upstreams }), { mode: 0o600 });
   await rename(`${file}.new`, file);
@@ -193,15 +191,6 @@ function endWithout(folder: string, miniflare: Miniflare): void {
     await miniflare.dispose();
     process.exit(0);
   }, HOLDERS_MS);
-}
-
-function isAlive(id: number): boolean {
-  try {
-    // Signal 0 is not sent. A process of another user is none of these.
-    return process.kill(id, 0);
-  } catch {
-    return false;
-  }
 }
 
 /** Runs the scheduled handler, which deletes what is no longer used (`RETENTION_DAYS`). */

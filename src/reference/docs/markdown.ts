@@ -43,10 +43,6 @@ export function htmlOf(markdown: string, names: ReadonlySet<string>): HtmlPage {
       image: ({ text }) => `<span class="quiet">[Picture in the repository: ${escaped(text)}]</span>`,
       code: ({ text }) => `<pre tabindex="0"><code>${escaped(text)}</code></pre>\n`,
       html: ({ text }) => (text.startsWith('<!--') ? '' : escaped(text)),
-    },
-  });
-  marked.use({
-    renderer: {
       table(token: Tokens.Table) {
         const row = (cells: readonly Tokens.TableCell[], tag: 'th' | 'td'): string =>
           `<tr>${cells.map(({ tokens }) => `<${tag}>${this.parser.parseInline(tokens)}</${tag}>`).join('')}</tr>`;

@@ -8,7 +8,7 @@ import type { Answer } from '../../../tools/upstream/completion.ts';
 import { Vendor } from '../../../tools/upstream/invoice.ts';
 import type { RecordedRequest } from '../../../tools/upstream/recorded-request.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
-import { inTurn } from '../../support/deployment/in-turn.ts';
+import { FORMS, inTurn } from '../../support/deployment/in-turn.ts';
 
 const deployment = deploy({ summarizer: true });
 
@@ -75,11 +75,6 @@ const MODES = [
   ['auto', { mode: 'auto', token_budget: 24_000 }],
   ['summarize', { mode: 'summarize', context_limit: 3, keep_last_n_turns: 1 }],
 ] as const;
-
-const FORMS = [
-  { form: 'whole', fields: {} },
-  { form: 'streamed', fields: { stream: true, stream_options: { include_usage: true } } },
-];
 
 inTurn(
   FORMS,

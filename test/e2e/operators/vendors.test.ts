@@ -7,7 +7,7 @@ import { Vendor } from '../../../tools/upstream/invoice.ts';
 import type { RecordedRequest } from '../../../tools/upstream/recorded-request.ts';
 import type { Message } from '../../support/clients/agent-run.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
-import { inTurn } from '../../support/deployment/in-turn.ts';
+import { FORMS, inTurn } from '../../support/deployment/in-turn.ts';
 
 const deployment = deploy({ summarizer: true });
 
@@ -56,11 +56,6 @@ const MODELS = [
   ['gpt-5.6-terra', (array: readonly Message[]) => [...array]],
   ['claude-sonnet-4.6', marked],
 ] as const;
-
-const FORMS = [
-  { form: 'whole', fields: {} },
-  { form: 'streamed', fields: { stream: true, stream_options: { include_usage: true } } },
-];
 
 inTurn(
   FORMS,

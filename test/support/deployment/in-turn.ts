@@ -5,6 +5,12 @@
  */
 import { describe, inject, type RunnerTestSuite } from 'vitest';
 
+/** How an answer comes, with the fields of a chat request that ask for it. */
+export const FORMS = [
+  { form: 'whole', fields: {} },
+  { form: 'streamed', fields: { stream: true, stream_options: { include_usage: true } } },
+];
+
 /**
  * Blocks of the same cases, one for each value.
  *

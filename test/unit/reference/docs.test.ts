@@ -9,6 +9,8 @@ import { queryWords, searchSections } from '../../../src/reference/docs/search.t
 import { sectionsOf } from '../../../src/reference/docs/sections.ts';
 import { PAGES } from '../../../src/reference/pages.ts';
 
+import { unbalancedTags } from '../../support/documents/tags.ts';
+
 const read = (name: string): string => readFileSync(join(import.meta.dirname, '../../../docs', name), 'utf8');
 
 const TEXTS = [...PAGES.keys()].map((name) => ({ name, text: read(name) }));
@@ -53,14 +55,7 @@ describe.each(TEXTS)('$name as HTML', ({ name, text }) => {
   it('has no script, loads nothing, and closes what it opens', () => {
     expect(html).not.toMatch(/<(?:script|img|iframe|object|embed|video|audio|base)\b/i);
     expect(html.replace(/<pre[\s\S]*?<\/pre>/g, '')).not.toMatch(/ (?:on\w+|src|srcset|style)="/i);
-    const open: string[] = [];
-    const wrong: string[] = [];
-    for (const [, end, tag = ''] of html.matchAll(/<(\/?)([a-z][a-z0-9]*)\b[^>]*>/g)) {
-      if (['meta', 'link', 'wbr', 'input', 'br'].includes(tag)) continue;
-      if (end === '') open.push(tag);
-      else if (open.pop() !== tag) wrong.push(tag);
-    }
-    expect([wrong, open]).toEqual([[], []]);
+    expect(unbalancedTags(html)).toEqual({ wrong: [], open: [] });
     expect(html).toContain(' aria-current="page"');
   });
 

@@ -5,6 +5,7 @@ import { pageOf } from '../../../src/reference/page/page.ts';
 import { OPERATIONS } from '../../../src/reference/table.ts';
 import { ERRORS } from '../../../src/request/error-codes.ts';
 import { sentDocument } from '../../support/deployment/api-parts.ts';
+import { unbalancedTags } from '../../support/documents/tags.ts';
 
 const document = sentDocument();
 const page = await pageOf(document);
@@ -45,16 +46,7 @@ describe('the page', () => {
   });
 
   it('closes what it opens, in order', () => {
-    const open: string[] = [];
-    const wrong: string[] = [];
-    for (const [, end, name = ''] of page.matchAll(/<(\/?)([a-z][a-z0-9]*)\b[^>]*>/g)) {
-      if (['meta', 'link', 'wbr', 'input'].includes(name)) continue;
-      if (end === '') open.push(name);
-      else if (open.pop() !== name) wrong.push(name);
-    }
-
-    expect(wrong).toEqual([]);
-    expect(open).toEqual([]);
+    expect(unbalancedTags(page)).toEqual({ wrong: [], open: [] });
   });
 
   it('shows an example of each route', () => {

@@ -1,0 +1,3 @@
+/** What programs in TypeScript use of `running.js`, where it is described. */
+export function isAlive(id: number): boolean;
+export function digestOfAddresses(openai?: string, anthropic?: string): string;

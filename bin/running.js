@@ -1,0 +1,24 @@
+/** What `precis run` and the Precis that it starts know of each other. */
+import { createHash } from 'node:crypto';
+
+/** Whether a process of this user lives. */
+export function isAlive(id) {
+  try {
+    // Signal 0 is not sent. A process of another user is none of these.
+    return process.kill(id, 0);
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Where a Precis forwards, for comparing: the addresses themselves may hold keys.
+ *
+ * @param openai `UPSTREAM_BASE_URL`
+ * @param anthropic `ANTHROPIC_BASE_URL`
+ */
+export function digestOfAddresses(openai = '', anthropic = '') {
+  return createHash('sha256')
+    .update(JSON.stringify([openai, anthropic]))
+    .digest('hex');
+}
