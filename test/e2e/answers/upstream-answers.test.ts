@@ -171,6 +171,7 @@ overProtocols('an upstream that does not answer', (protocol) => {
   });
 
   it('is unreachable when nobody listens at its address', async () => {
+    const before = deployment.worker.output().length;
     const responses = await deployment.withoutUpstream(() =>
       Promise.all([
         deployment.chat({ ...request, memory_strategy: 'none' }),
@@ -187,9 +188,15 @@ overProtocols('an upstream that does not answer', (protocol) => {
         `The upstream ${host} could not be reached: the connection was refused, or broke off.`,
       );
     }
-    const lines = deployment.worker.output().split('\n');
-    const line = lines.findLast((each) => each.includes('no answer from the upstream'));
-    expect(JSON.parse(line ?? '{}')).toMatchObject({
+    // The Worker's output comes by a pipe, and earlier cases may still write to it.
+    const lineOf = (): string | undefined =>
+      deployment.worker
+        .output()
+        .slice(before)
+        .split('\n')
+        .find((each) => each.includes('no answer from the upstream') && each.includes('unreachable'));
+    await expect.poll(lineOf).toBeDefined();
+    expect(JSON.parse(lineOf() ?? '{}')).toMatchObject({
       code: 'upstream_unreachable',
       host,
       why: 'the connection was refused, or broke off',
