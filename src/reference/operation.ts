@@ -1,6 +1,6 @@
 /**
  * An entry of the table of routes (`table.ts`), from which the OpenAPI document and the page at
- * `/docs` are made. A route of `app.ts` without an entry fails a test.
+ * `/docs` are made. A route without an entry fails a test.
  */
 import type { ErrorCode } from '../request/errors.ts';
 import type { RequestHeader, ResponseHeader } from './headers.ts';
@@ -69,6 +69,70 @@ const TOKENS: Readonly<Record<Operation['access'], string | undefined>> = {
   admin: '$ADMIN_TOKEN',
   none: undefined,
 };
+
+/** A route by its method and path, without what all routes of its list share. */
+type Entry<Shared extends keyof Operation> = Omit<Operation, 'method' | 'path' | Shared> & Partial<Operation>;
+
+/**
+ * Routes of one list.
+ *
+ * @param shared what they share; an entry may say otherwise
+ * @param entries by `get /v1/refs`
+ */
+export function routes<Shared extends keyof Operation>(
+  shared: Pick<Operation, Shared>,
+  entries: Readonly<Record<`${Method} /${string}`, Entry<Shared>>>,
+): Operation[] {
+  return Object.entries(entries).map(([route, entry]) => {
+    const [method = '', path = ''] = route.split(' ');
+    return { ...shared, ...entry, method, path } as Operation;
+  });
+}
+
+/** An answer in JSON. */
+export function json(description: string, schema: Shape, headers?: readonly ResponseHeader[]): Answer {
+  return { description, content: { 'application/json': schema }, ...(headers && { headers }) };
+}
+
+/** The answers to a deletion, which may outlast its request. */
+export function deletion(schema: Shape): Operation['answers'] {
+  return { 200: json('Deleted.', schema), 202: json('The deletion continues.', schema) };
+}
+
+/** A body in JSON. @param example the body of the example */
+export function sent(schema: Shape, example: unknown): NonNullable<Operation['body']> {
+  return { content: { 'application/json': schema }, example };
+}
+
+/** Errors of all routes that read a body. */
+export const BODY_ERRORS = ['body_too_large', 'overloaded', 'unsupported_media_type'] as const;
+
+/** A parameter of the query. @param example a value in the examples */
+export function query(
+  name: string,
+  description: string,
+  schema: JsonSchema,
+  example?: string | number,
+): Parameter {
+  return { name, in: 'query', description, schema, ...(example === undefined ? {} : { example }) };
+}
+
+/** A parameter in the path. */
+export function inPath(
+  name: string,
+  description: string,
+  schema: JsonSchema,
+  example: string | number,
+): Parameter {
+  return { name, in: 'path', description, schema, example };
+}
+
+/** How the openai client makes a call. */
+export function clientSample(call: string): readonly Sample[] {
+  const client = `const client = new OpenAI({ baseURL: \`\${HOST}/v1\`, apiKey: KEY });`;
+  const source = `import OpenAI from 'openai';\n\n${client}\n${call}`;
+  return [{ lang: 'TypeScript', label: 'openai (TypeScript)', source }];
+}
 
 /** The example with curl, and the examples of the entry. */
 export function samplesOf(operation: Operation): Sample[] {

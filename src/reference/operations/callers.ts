@@ -1,89 +1,56 @@
 /** The routes by which an operator sees and changes callers. */
 
-import type { Answer, Operation, Parameter } from '../operation.ts';
+import { inPath, json, type Operation, routes, sent } from '../operation.ts';
 import { caller, callerChange, callerDeletion, callerPage } from '../schemas/callers.ts';
-import type { Shape } from '../shape.ts';
 import { CURSOR, LIMIT } from './conversations.ts';
 
-const NAME: Parameter = {
-  name: 'name',
-  in: 'path',
-  description: 'The name of an access key, or the short name of a tenant.',
-  schema: { type: 'string' },
-  example: 'alice',
-};
+const NAME = inPath(
+  'name',
+  'The name of an access key, or the short name of a tenant.',
+  { type: 'string' },
+  'alice',
+);
 
-const json = (description: string, schema: Shape): Answer => ({
-  description,
-  content: { 'application/json': schema },
-});
-
-const body = { content: { 'application/json': callerChange }, example: { limits: { usd_per_day: 5 } } };
+const body = sent(callerChange, { limits: { usd_per_day: 5 } });
 
 const OF_ONE = ['not_forwarded', 'caller_not_found', 'store_failed'] as const;
-const common = { group: 'Deployment', access: 'admin', page: 'operating.md#callers' } as const;
+const ofOne = { parameters: [NAME], answers: { 200: json('The caller.', caller) }, errors: OF_ONE };
+const changing = { ...ofOne, body, errors: [...OF_ONE, 'invalid_json', 'invalid_value'] as const };
 
-export const CALLERS: readonly Operation[] = [
+export const CALLERS: readonly Operation[] = routes(
+  { group: 'Deployment', access: 'admin', page: 'operating.md#callers' },
   {
-    ...common,
-    method: 'get',
-    path: '/v1/admin/callers',
-    id: 'listCallers',
-    summary: 'All callers with their use and cost, for the operator',
-    description: 'Never what they have sent. A 404 in deployments without `ADMIN_TOKEN`.',
-    parameters: [LIMIT(20, 20), CURSOR],
-    answers: { 200: json('A page: names of access keys in order, then other tenants.', callerPage) },
-    errors: ['not_forwarded', 'invalid_value', 'store_failed'],
-  },
-  {
-    ...common,
-    method: 'get',
-    path: '/v1/admin/callers/{name}',
-    id: 'getCaller',
-    summary: 'One caller',
-    parameters: [NAME],
-    answers: { 200: json('The caller.', caller) },
-    errors: OF_ONE,
-  },
-  {
-    ...common,
-    method: 'put',
-    path: '/v1/admin/callers/{name}',
-    id: 'putCaller',
-    summary: 'Adds a caller, or sets its state and limits',
-    description:
-      'What the body leaves out has its default. A deleted caller is added again, without its data.',
-    parameters: [NAME],
-    body,
-    answers: {
-      200: json('The caller.', caller),
-      201: json('It is new. `access_key` is shown once.', caller),
+    'get /v1/admin/callers': {
+      id: 'listCallers',
+      summary: 'All callers with their use and cost, for the operator',
+      description: 'Never what they have sent. A 404 in deployments without `ADMIN_TOKEN`.',
+      parameters: [LIMIT(20, 20), CURSOR],
+      answers: { 200: json('A page: names of access keys in order, then other tenants.', callerPage) },
+      errors: ['not_forwarded', 'invalid_value', 'store_failed'],
     },
-    errors: [...OF_ONE, 'invalid_json', 'invalid_value'],
-  },
-  {
-    ...common,
-    method: 'patch',
-    path: '/v1/admin/callers/{name}',
-    id: 'patchCaller',
-    summary: 'Changes the state, the limits or the key of a caller',
-    parameters: [NAME],
-    body,
-    answers: { 200: json('The caller.', caller) },
-    errors: [...OF_ONE, 'invalid_json', 'invalid_value'],
-  },
-  {
-    ...common,
-    method: 'delete',
-    path: '/v1/admin/callers/{name}',
-    id: 'deleteCaller',
-    summary: 'Deletes a caller with all its data, and refuses its key',
-    description: 'Also while the key is in `ACCESS_KEYS`.',
-    parameters: [NAME],
-    answers: {
-      200: json('Everything is deleted.', callerDeletion),
-      202: json('The deletion continues.', callerDeletion),
+    'get /v1/admin/callers/{name}': { id: 'getCaller', summary: 'One caller', ...ofOne },
+    'put /v1/admin/callers/{name}': {
+      id: 'putCaller',
+      summary: 'Adds a caller, or sets its state and limits',
+      description:
+        'What the body leaves out has its default. A deleted caller is added again, without its data.',
+      ...changing,
+      answers: { ...ofOne.answers, 201: json('It is new. `access_key` is shown once.', caller) },
     },
-    errors: OF_ONE,
+    'patch /v1/admin/callers/{name}': {
+      id: 'patchCaller',
+      summary: 'Changes the state, the limits or the key of a caller',
+      ...changing,
+    },
+    'delete /v1/admin/callers/{name}': {
+      id: 'deleteCaller',
+      summary: 'Deletes a caller with all its data, and refuses its key',
+      description: 'Also while the key is in `ACCESS_KEYS`.',
+      ...ofOne,
+      answers: {
+        200: json('Everything is deleted.', callerDeletion),
+        202: json('The deletion continues.', callerDeletion),
+      },
+    },
   },
-];
+);

@@ -1,88 +1,57 @@
 /** The routes of the events of a conversation's requests. */
 
 import { ARRAY } from '../bodies.ts';
-import type { Operation, Parameter } from '../operation.ts';
+import { BODY_ERRORS, inPath, json, type Operation, routes, sent } from '../operation.ts';
 import * as schemas from '../schemas/requests.ts';
-import { CURSOR, ID, LIMIT, USER } from './conversations.ts';
+import { CURSOR, LIMIT, named } from './conversations.ts';
 
-const N: Parameter = {
-  name: 'n',
-  in: 'path',
-  description: 'Counts the requests of the conversation from 1.',
-  schema: { type: 'integer', minimum: 1 },
-  example: 1,
-};
+const N = inPath('n', 'Counts the requests of the conversation from 1.', { type: 'integer', minimum: 1 }, 1);
 
-const page = 'conversations.md';
+const ofOne = {
+  ...named,
+  parameters: [...named.parameters, N],
+  errors: ['conversation_not_found', 'request_not_found'],
+} as const;
 
-export const REQUESTS: readonly Operation[] = [
+export const REQUESTS: readonly Operation[] = routes(
+  { group: 'Conversations', access: 'caller', page: 'conversations.md' },
   {
-    method: 'get',
-    path: '/v1/conversations/{id}/requests',
-    id: 'listRequests',
-    group: 'Conversations',
-    summary: 'The events of its requests, newest first',
-    access: 'caller',
-    parameters: [ID, USER, LIMIT(20, 100), CURSOR],
-    headers: ['x-memory-user'],
-    answers: { 200: { description: 'A page.', content: { 'application/json': schemas.requestPage } } },
-    errors: ['conversation_not_found'],
-    page,
-  },
-  {
-    method: 'get',
-    path: '/v1/conversations/{id}/requests/{n}',
-    id: 'getRequest',
-    group: 'Conversations',
-    summary: "One event, with the outline of the request's view",
-    access: 'caller',
-    parameters: [ID, USER, N],
-    headers: ['x-memory-user'],
-    answers: { 200: { description: 'The event.', content: { 'application/json': schemas.outlinedRun } } },
-    errors: ['conversation_not_found', 'request_not_found'],
-    page,
-  },
-  {
-    method: 'get',
-    path: '/v1/conversations/{id}/requests/{n}/why',
-    id: 'explainRequest',
-    group: 'Conversations',
-    summary: 'Why the request was shortened, or was not, in a paragraph',
-    access: 'caller',
-    parameters: [ID, USER, N],
-    headers: ['x-memory-user'],
-    answers: { 200: { description: 'Why.', content: { 'application/json': schemas.requestWhy } } },
-    errors: ['conversation_not_found', 'request_not_found'],
-    page,
-  },
-  {
-    method: 'post',
-    path: '/v1/conversations/{id}/requests/{n}/view',
-    id: 'showRequestEdits',
-    group: 'Conversations',
-    summary: 'What the view had instead of each edited content, made again from the array',
-    description:
-      'The body has the array of the request, as `messages` or `input`. Nothing is stored, and no model is asked.',
-    access: 'caller',
-    parameters: [ID, USER, N],
-    headers: ['x-memory-user'],
-    body: {
-      content: { 'application/json': ARRAY },
-      example: { messages: [{ role: 'user', content: 'How are sales?' }] },
+    'get /v1/conversations/{id}/requests': {
+      id: 'listRequests',
+      summary: 'The events of its requests, newest first',
+      ...named,
+      parameters: [...named.parameters, LIMIT(20, 100), CURSOR],
+      answers: { 200: json('A page.', schemas.requestPage) },
+      errors: ['conversation_not_found'],
     },
-    answers: {
-      200: { description: 'The edits, in order.', content: { 'application/json': schemas.shownEditList } },
+    'get /v1/conversations/{id}/requests/{n}': {
+      id: 'getRequest',
+      summary: "One event, with the outline of the request's view",
+      ...ofOne,
+      answers: { 200: json('The event.', schemas.outlinedRun) },
     },
-    errors: [
-      'invalid_json',
-      'invalid_messages',
-      'body_too_large',
-      'overloaded',
-      'unsupported_media_type',
-      'invalid_encrypted_content',
-      'conversation_not_found',
-      'request_not_found',
-    ],
-    page: `${page}#requests`,
+    'get /v1/conversations/{id}/requests/{n}/why': {
+      id: 'explainRequest',
+      summary: 'Why the request was shortened, or was not, in a paragraph',
+      ...ofOne,
+      answers: { 200: json('Why.', schemas.requestWhy) },
+    },
+    'post /v1/conversations/{id}/requests/{n}/view': {
+      id: 'showRequestEdits',
+      summary: 'What the view had instead of each edited content, made again from the array',
+      description:
+        'The body has the array of the request, as `messages` or `input`. Nothing is stored, and no model is asked.',
+      ...ofOne,
+      body: sent(ARRAY, { messages: [{ role: 'user', content: 'How are sales?' }] }),
+      answers: { 200: json('The edits, in order.', schemas.shownEditList) },
+      errors: [
+        'invalid_json',
+        'invalid_messages',
+        ...BODY_ERRORS,
+        'invalid_encrypted_content',
+        ...ofOne.errors,
+      ],
+      page: 'conversations.md#requests',
+    },
   },
-];
+);
