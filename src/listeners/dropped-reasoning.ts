@@ -1,8 +1,8 @@
 /**
  * The reasoning that a request loses, in its report: what its event says after the answer, as far
  * as it is known before it. An isolate remembers the requests of a conversation that it has sent,
- * where the API binds reasoning, and asks no storage. An explanation asks the conversation's object
- * too, which knows what other isolates have sent.
+ * where the API binds reasoning or a bridge keeps it, and asks no storage. An explanation asks the
+ * conversation's object too, which knows what other isolates have sent.
  */
 import { soon } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
@@ -30,7 +30,7 @@ export function withDroppedReasoning(
   made: ComparedView | undefined,
   isAnswered: boolean,
 ): Report {
-  const conversation = comparedConversation(report, call);
+  const conversation = comparedConversation(report, call, made);
   if (conversation === 'none') return report;
   const known = call.scope.services.memory.of('lines');
   const lines = conversation && known.get(conversation.name, LINES)?.lines;
@@ -41,7 +41,7 @@ export function withDroppedReasoning(
 
 /** The same for a view that is not sent. */
 export async function withReasoningToDrop(report: Report, call: Call, made: MadeView): Promise<Report> {
-  const conversation = comparedConversation(report, call);
+  const conversation = comparedConversation(report, call, made);
   if (conversation === 'none') return report;
   const here = conversation && call.scope.services.memory.of('lines').get(conversation.name, LINES);
   const stored = conversation && (await storedLines(conversation, call));
@@ -55,12 +55,14 @@ function newest([line]: readonly Line[]): number {
 
 /** Undefined if it has no name yet. `none`: nothing is bound, or nothing is to be remembered. */
 function comparedConversation(
-  { dropped_thinking_blocks: left = 0 }: Report,
+  { dropped_thinking_blocks: left = 0, upstream_api }: Report,
   call: Call,
+  made?: ComparedView,
 ): StoredConversation | undefined | 'none' {
   const { request, chosen, owner } = call;
   const isBound = left > 0 || bindsThinking(reasoningTermsOf(request.model));
-  return isBound && edits(chosen.strategy) && owner.off.length === 0 ? conversationOfCall(call) : 'none';
+  const isKept = made?.reasoning !== undefined || (upstream_api?.api ?? 'chat') !== 'chat';
+  return (isBound || isKept) && edits(chosen.strategy) && owner.off.length === 0 ? conversationOfCall(call) : 'none';
 }
 
 function following(lines: readonly Line[] = [], report: Report, call: Call, made: ComparedView | undefined) {

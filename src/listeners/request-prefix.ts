@@ -7,7 +7,7 @@ import { Latest } from '../lib/latest.ts';
 import { blocksOf, reasoningByMessage } from '../memory/conversation/kept-reasoning.ts';
 import { MOVED, packedMessages, type RequestPrefix } from '../memory/conversation/request-prefix.ts';
 import { bindsThinking, dropsThinking, reasoningTermsOf } from '../memory/models/past-reasoning.ts';
-import { earlierRequests, editedAt } from '../memory/plan/edits-before.ts';
+import { earlierRequests, editedAt, isCleared } from '../memory/plan/edits-before.ts';
 import type { Report } from '../memory/plan/report.ts';
 import type { View } from '../memory/plan/view.ts';
 import { type EditedAt, isOwn } from '../memory/replay/change.ts';
@@ -85,7 +85,7 @@ export function comparedRequest(
 }
 
 /**
- * The reasoning of a request whose API binds it.
+ * The reasoning of a request whose API binds it, or of which Precis keeps some.
  *
  * @param left the blocks that it was sent without
  * @param made says those that had left before the newest move of the plan, and what is kept
@@ -97,17 +97,23 @@ function boundReasoning(
 ): Pick<ComparedRequest, 'reasoning'> {
   const terms = reasoningTermsOf(model);
   const before = made?.leftBefore;
-  if (left === 0 && !bindsThinking(terms)) return {};
-  const known = { left, ...(before === undefined ? {} : { before }) };
-  if (!dropsThinking(terms)) return { reasoning: known };
   const kept = reasoningByMessage(made?.reasoning);
+  if (left === 0 && kept.size === 0 && !bindsThinking(terms)) return {};
   let blocksBefore = 0;
   const sent = messages.flatMap((message, index): [number, number][] => {
     const blocks = message.role === 'assistant' ? blocksOf(message, kept.get(index)) : 0;
     blocksBefore += blocks;
     return blocks > 0 && blocksBefore > left ? [[index, blocks]] : [];
   });
-  return { reasoning: { ...known, sent } };
+  const ofKept = sent.filter(([at]) => kept.has(at)).filter(([at]) => kept.get(at)?.isLost !== true && !isCleared(made?.view, at));
+  return {
+    reasoning: {
+      left,
+      ...(before === undefined ? {} : { before }),
+      ...(dropsThinking(terms) ? { sent } : {}),
+      ...(ofKept.length > 0 ? { kept: ofKept } : {}),
+    },
+  };
 }
 
 function hashOf(value: unknown): string {

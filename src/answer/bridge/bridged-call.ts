@@ -8,6 +8,7 @@ import { urlOf } from '../../lib/request-url.ts';
 import { secondsOf } from '../../lib/seconds.ts';
 import { bindsThinking, reasoningTermsOf } from '../../memory/models/past-reasoning.ts';
 import { marksChoiceOf } from '../../memory/modes/strategy.ts';
+import { isCleared } from '../../memory/plan/edits-before.ts';
 import type {
   AnswerReader,
   BridgedApi,
@@ -150,7 +151,7 @@ export class BridgedCall {
     const shown = shownAnswers(request, made.view, thinkingFrom);
     const isBound = bindsThinking(reasoningTermsOf(request.model));
     const from = isBound ? Math.max(made.movedAt ?? 0, thinkingFrom) : 0;
-    const inView = new Set(shown.messages.filter((message) => !isCleared(made, message)));
+    const inView = new Set(shown.messages.filter((message) => !isCleared(made.view, message)));
     const isShown = (message: number): boolean => message >= from && inView.has(message);
     const found = await this.kept?.outputs(this.route.api, made.history, isShown, isBound);
     this.lacksOutputs = found?.lacks === true;
@@ -180,11 +181,6 @@ export function keptAnswersOf(call: Call, isDry = false): KeptAnswers | undefine
     return account;
   };
   return new KeptAnswers({ call, tenant, isDry, accountOf: ofApi });
-}
-
-/** Whether a view is without the reasoning of an answer. */
-function isCleared({ view }: Pick<MadeView, 'view'>, message: number): boolean {
-  return view?.removals.get(message)?.some(({ kind }) => kind === 'reasoning') === true;
 }
 
 const NO_NAMES: ReadonlySet<string> = new Set();

@@ -63,6 +63,11 @@ export function clearedBefore(view: View, messages: number): string {
   return cleared.length === 0 ? '' : JSON.stringify(cleared);
 }
 
+/** Whether a view is without the reasoning of a message. */
+export function isCleared(view: View | undefined, message: number): boolean {
+  return view?.removals.get(message)?.some(({ kind }) => kind === 'reasoning') === true;
+}
+
 /** What replaces the removals of a kind before a message, in the order of the array. */
 function removedBefore(removals: View['removals'], messages: number, isMeant: (removal: Removal) => boolean) {
   return [...removals]

@@ -17,13 +17,18 @@ export interface BoundReasoning {
   readonly before?: number;
   /** Those that were sent, by message. Absent: the API refuses what it would drop. */
   readonly sent?: Blocks;
+  /**
+   * Of those that were sent, what Precis has kept of answers: it is found by all that precedes an
+   * answer, and by the model. Absent: nothing.
+   */
+  readonly kept?: Blocks;
 }
 
 /** Blocks of reasoning, by message. */
 export type Blocks = readonly (readonly [message: number, blocks: number])[];
 
 /** Bounds what is kept of a request. */
-const MOST_LOST = 200;
+export const MOST_LOST = 200;
 
 /** What is known of the request before. */
 interface Before {
@@ -31,6 +36,7 @@ interface Before {
   readonly left: number;
   /** Those that it had and that an earlier change has made invalid. They are lost once. */
   readonly lost?: Blocks;
+  readonly kept?: Blocks;
 }
 
 interface Lost {
@@ -45,7 +51,7 @@ interface Lost {
  * @param isForeseen whether the request knew of Precis's change, and left out what that loses
  */
 export function droppedReasoning(
-  { left, before: planned = 0, sent = [] }: BoundReasoning,
+  { left, before: planned = 0, sent = [], kept = [] }: BoundReasoning,
   change: Change | undefined,
   before: Before | undefined,
   isForeseen = false,
@@ -61,11 +67,19 @@ export function droppedReasoning(
   const already = new Set(invalid.map(([at]) => at));
   const lost = isKept ? [] : sent.filter(([at]) => at > from && !already.has(at));
   const newlyLeft = left - (before?.left ?? planned) - sumOf(known.get('left') ?? []);
-  const blocks = Math.max(0, newlyLeft) + sumOf(lost);
+  const blocks = Math.max(0, newlyLeft) + sumOf(lost) + sumOf(notFound(before?.kept, found, kept));
   return {
     dropped: blocks === 0 ? null : { blocks, ...found, by: 'precis' },
     lost: [...invalid, ...lost].slice(-MOST_LOST),
   };
+}
+
+/** What was kept of answers, and is not found again after a change of the caller's. */
+function notFound(before: Blocks = [], change: Change, now: Blocks): Blocks {
+  if (isOwn(change)) return [];
+  const { cause, message = 0 } = change;
+  if (cause === 'message') return before.filter(([at]) => at >= message);
+  return cause === 'model' && now.length === 0 ? before : [];
 }
 
 function sumOf(blocks: Blocks): number {

@@ -13,7 +13,7 @@ import { type LeftInCache, leftInCache, missOf } from '../money/cache-miss.ts';
 import type { BillOrder } from '../money/running-bill.ts';
 import { type Change, type EditedAt, isOfView, isOwn, type OwnChange, ownChange } from '../replay/change.ts';
 import type { CacheMiss, DroppedReasoning } from '../replay/change-schema.ts';
-import { type Blocks, type BoundReasoning, droppedReasoning } from '../replay/dropped-reasoning.ts';
+import { type Blocks, type BoundReasoning, droppedReasoning, MOST_LOST } from '../replay/dropped-reasoning.ts';
 import type { VendorVerdict } from '../replay/vendor-verdict.ts';
 
 /** A request as the next one is compared with it. */
@@ -23,7 +23,7 @@ export interface ComparedRequest {
   readonly own?: OwnChange;
   /** What of its view is Precis's, at its end and where the newest requests before it ended. */
   readonly edited?: readonly EditedAt[];
-  /** Absent where the API binds none. */
+  /** Absent where the API binds none, and Precis keeps none. */
   readonly reasoning?: BoundReasoning;
   /** When its answer began, in milliseconds since 1970. */
   readonly ready: number;
@@ -39,6 +39,8 @@ export interface Line extends RequestPrefix {
   readonly left: number;
   /** The reasoning that it had and that was invalid. Absent: none. */
   readonly lost?: Blocks;
+  /** The reasoning that Precis has kept, and that it was sent with. Absent: none. */
+  readonly kept?: Blocks;
   /** What of its view was Precis's, at its end. Absent in lines of versions before. */
   readonly edited?: EditedAt;
   /** Absent where that is not known. */
@@ -73,6 +75,7 @@ export function followed(
   const line = {
     ...{ ...prefix, at, left },
     ...(lost.length > 0 ? { lost } : {}),
+    ...(reasoning?.kept ? { kept: reasoning.kept.slice(-MOST_LOST) } : {}),
     ...(end ? { edited: end } : {}),
     ...(cache ? { cache } : {}),
   };

@@ -168,6 +168,32 @@ describe('the reasoning that a bridge keeps', () => {
     expect(thoughtsIn(bodies.at(-1))).toEqual(other);
   });
 
+  it.each(['gpt-6-astra', 'gpt-6.2-sol'])(
+    'is counted where the array of its caller is another one (%s)',
+    async (model) => {
+      const { isolate, bodies, id } = conversation({ model });
+      const a = isolate();
+      const messages: Message[] = [user('Find it.')];
+      expect((await steps(a, messages, 5)).reasoning_dropped).toBeUndefined();
+      // The result of the second call. The third and fourth thought were sent before.
+      const edited = messages.map((message, at) => (at === 4 ? { ...message, content: 'Edited.' } : message));
+      const lost = { blocks: 2, cause: 'message', message: 4, by: 'precis' };
+      const asking = [...edited];
+      expect((await steps(a, asking, 1)).reasoning_dropped).toEqual(lost);
+      expect(thoughtsIn(bodies.at(-1))).toHaveLength(2);
+      await vi.waitFor(async () => {
+        const page = await a.app.request(`/v1/conversations/${encodeURIComponent(id)}/requests?limit=1`);
+        expect(((await page.json()) as { data: Json[] }).data[0]?.reasoning_dropped).toEqual(lost);
+      });
+      expect((await steps(a, asking, 1)).reasoning_dropped).toBeUndefined();
+      expect(thoughtsIn(bodies.at(-1))).toHaveLength(3);
+
+      const other = await a.ask(asking, { model: model.replace(/-\w+$/, '-luna') });
+      expect(other.memory.reasoning_dropped).toEqual({ blocks: 3, cause: 'model', by: 'precis' });
+      expect(thoughtsIn(bodies.at(-1))).toHaveLength(0);
+    },
+  );
+
   describe.each(['keptAnswers.find', 'keptAnswers.read'])(
     'where the storage does not answer (%s)',
     (hangs) => {
