@@ -49,12 +49,10 @@ export function keptOf(json: string): KeptOutput {
   return { api: 'messages', json };
 }
 
-/** A pause comes with tools that the API runs, which no chat body asks for: the answer is cut. */
 const REASONS: ReadonlyMap<unknown, string> = new Map([
   ['tool_use', 'tool_calls'],
   ['max_tokens', 'length'],
   ['model_context_window_exceeded', 'length'],
-  ['pause_turn', 'length'],
   ['refusal', 'content_filter'],
 ]);
 

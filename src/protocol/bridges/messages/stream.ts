@@ -23,6 +23,12 @@ import {
 } from './said.ts';
 import { detailOf } from './thinking.ts';
 
+/**
+ * A pause comes with tools that the API runs, which no chat body asks for, and ends once the answer
+ * is sent back. Chat has no word for that, and each of its reasons would end the answer.
+ */
+const PAUSED = 'The model has paused its turn, and an answer over chat cannot be continued.';
+
 /** A block that is being written. */
 interface OpenBlock {
   /** As it has begun, with the texts so far. */
@@ -163,6 +169,7 @@ export class MessageChunks implements BridgedStream {
   private finish(): Frames {
     this.isOver = true;
     const { stop_reason, stop_details } = this.stop;
+    if (stop_reason === 'pause_turn') return this.writer.error(saidFault({ error: PAUSED }), 502);
     const json = `[${[...this.blocks.values()].map(jsonOf).join(',')}]`;
     // What a call has as its input need not be JSON.
     if (isComplete(stop_reason) && parseJson(json) !== undefined) this.kept = keptOf(json);

@@ -97,7 +97,6 @@ describe('an answer of Messages in chat', () => {
     ['tool_use', 'tool_calls', true],
     ['max_tokens', 'length', false],
     ['model_context_window_exceeded', 'length', false],
-    ['pause_turn', 'length', false],
     ['refusal', 'content_filter', false],
   ])('that ends with %s ends with %s', (stop_reason, finish, isKept) => {
     const content = [text('Hi.')];
@@ -105,6 +104,17 @@ describe('an answer of Messages in chat', () => {
 
     expect(finishIn(parsed(answer.body))).toBe(finish);
     expect(answer.kept && JSON.parse(answer.kept.json)).toEqual(isKept ? content : undefined);
+  });
+
+  it('that is paused is an error, since no reason of chat has it continued', () => {
+    const { body, status, kept } = readerOf().answer(
+      bytesOf(said([text('Hi.')], { stop_reason: 'pause_turn' })),
+    );
+    expect(status).toBe(502);
+    expect(kept).toBeUndefined();
+    expect(parsed(body)).toMatchObject({
+      error: { type: 'server_error', message: expect.stringContaining('paused') },
+    });
   });
 
   it('has the words of a refusal', () => {
@@ -142,7 +152,6 @@ describe('an answer of Messages in chat', () => {
   it.each([
     ['max_tokens', 0],
     ['model_context_window_exceeded', 0],
-    ['pause_turn', 1],
     ['tool_use', 1],
   ])('that ends with %s within a call has %i of it', (stop_reason, count) => {
     const { tool_calls = [] } = messageIn(whole(said([text('Hi.'), CALL], { stop_reason })));
