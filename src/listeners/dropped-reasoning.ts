@@ -62,7 +62,9 @@ function comparedConversation(
   const { request, chosen, owner } = call;
   const isBound = left > 0 || bindsThinking(reasoningTermsOf(request.model));
   const isKept = made?.reasoning !== undefined || (upstream_api?.api ?? 'chat') !== 'chat';
-  return (isBound || isKept) && edits(chosen.strategy) && owner.off.length === 0 ? conversationOfCall(call) : 'none';
+  return (isBound || isKept) && edits(chosen.strategy) && owner.off.length === 0
+    ? conversationOfCall(call)
+    : 'none';
 }
 
 function following(lines: readonly Line[] = [], report: Report, call: Call, made: ComparedView | undefined) {

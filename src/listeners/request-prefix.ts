@@ -105,7 +105,9 @@ function boundReasoning(
     blocksBefore += blocks;
     return blocks > 0 && blocksBefore > left ? [[index, blocks]] : [];
   });
-  const ofKept = sent.filter(([at]) => kept.has(at)).filter(([at]) => kept.get(at)?.isLost !== true && !isCleared(made?.view, at));
+  const ofKept = sent
+    .filter(([at]) => kept.has(at))
+    .filter(([at]) => kept.get(at)?.isLost !== true && !isCleared(made?.view, at));
   return {
     reasoning: {
       left,

@@ -61,6 +61,8 @@ export class BridgedCall {
   private sent: ReportedApi;
   /** Whether the body that was sent last is without outputs of answers that its view has. */
   lacksOutputs = false;
+  /** How many messages of the model it has, beside what a view says in place of others. */
+  private shown = 0;
   /** The messages of it before this one are without the reasoning that is kept of them. */
   keptFrom = 0;
 
@@ -114,9 +116,11 @@ export class BridgedCall {
     if ('message' in written) return refused(written);
     const { notices } = written;
     const kept = [...outputs.values()].filter(({ json }) => json !== '[]').length;
+    const plain = this.shown - outputs.size;
     this.sent = {
       ...{ api, because },
       ...(kept > 0 ? { kept_answers: kept } : {}),
+      ...(plain > 0 ? { plain_answers: plain } : {}),
       ...(notices.length > 0 ? { notices: [...notices] } : {}),
     };
     const answer = await this.send(this.over, written, sending.options);
@@ -149,6 +153,8 @@ export class BridgedCall {
   ): Promise<ReadonlyMap<number, KeptOutput>> {
     const { request } = this.call;
     const shown = shownAnswers(request, made.view, thinkingFrom);
+    const rounds = this.keeper?.rounds ?? [];
+    this.shown = shown.messages.reduce((sum, at) => sum + 1 + shown.roundsBefore(at), rounds.length);
     const isBound = bindsThinking(reasoningTermsOf(request.model));
     const from = isBound ? Math.max(made.movedAt ?? 0, thinkingFrom) : 0;
     const inView = new Set(shown.messages.filter((message) => !isCleared(made.view, message)));
@@ -157,7 +163,7 @@ export class BridgedCall {
     this.lacksOutputs = found?.lacks === true;
     this.keptFrom = isBare && isBound ? request.messages.length : (found?.from ?? 0);
     if (isBare) return new Map();
-    return outputsIn(chat.messages, found?.answers ?? [], shown, this.keeper?.rounds ?? [], sha256Hex);
+    return outputsIn(chat.messages, found?.answers ?? [], shown, rounds, sha256Hex);
   }
 
   private async keep(output: KeptOutput, reader: AnswerReader, { made }: Sending): Promise<void> {

@@ -7,6 +7,7 @@ import {
   type AnswerToKeep,
   LONGEST_KEPT,
   NEVER_KEPT,
+  NOTHING,
   type StoredAnswer,
 } from '../../storage/conversation/kept-answers.ts';
 import type { StoredConversation } from '../../summary/conversation.ts';
@@ -52,19 +53,17 @@ export async function keepRow(
   until: number,
 ): Promise<StoredAnswer | undefined> {
   const plain = new Uint8Array(new TextEncoder().encode(json));
-  const isKept = plain.length <= LONGEST_KEPT;
-  const sealed = isKept ? await sealBytes(tenant, 'answer', `${name} ${key}`, plain) : undefined;
+  const isTooLong = plain.length > LONGEST_KEPT;
+  const sealed = isTooLong ? undefined : await sealBytes(tenant, 'answer', `${name} ${key}`, plain);
   const at = Date.now();
   const since = scope.timings.startedAt;
-  const row = isKept
-    ? { ...size, sealed: sealed?.buffer ?? null }
-    : { tokens: 0, bytes: 0, blocks: 0, sealed: null };
+  const row = sealed ? { ...size, sealed: sealed.buffer } : NOTHING;
   const { kept, isOthers } = await within(
     Math.max(0, until - at),
     memory((stub) => stub.keptAnswers.add({ key, since, until, ...row })),
   );
   // An answer that was refused is in no later view, and the next report says so.
   remembered.keptAnswers.keep(key, kept ?? NOT_KEPT, at);
-  if (kept && isKept && !isOthers) remembered.answerOutputs.keep(key, json, at);
+  if (kept?.goneWith === null && !isOthers) remembered.answerOutputs.keep(key, json, at);
   return kept ?? undefined;
 }

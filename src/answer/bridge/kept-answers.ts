@@ -17,7 +17,7 @@ import type { BridgedApi } from '../../protocol/bridges/bridge.ts';
 import type { AnswerOutputs } from '../../protocol/bridges/kept-outputs.ts';
 import { ANSWER_OUTPUTS_BYTES } from '../../request/beliefs.ts';
 import { conversationOfCall } from '../../request/conversation.ts';
-import { KEPT_ROWS, type StoredAnswer } from '../../storage/conversation/kept-answers.ts';
+import { KEPT_ROWS, NEVER_KEPT, type StoredAnswer } from '../../storage/conversation/kept-answers.ts';
 import type { StoredConversation } from '../../summary/conversation.ts';
 import { openBytes } from '../../tenant/envelope.ts';
 import { sha256Hex } from '../../tenant/identity.ts';
@@ -289,6 +289,7 @@ function lostBefore({ answers }: Found): number {
   const newest = answers.reduce((id, { row }) => Math.max(id, row.goneWith ?? 0), 0);
   let next = Infinity;
   for (const { row, message } of answers.toReversed()) {
+    if (row.goneWith === NEVER_KEPT) continue;
     if (row.id <= newest || row.id > next) return message + 1;
     next = row.id;
   }

@@ -237,6 +237,9 @@ export const reportSchema = z.strictObject({
         .describe('Of `chat`: the request cannot be sent over another API, or that API is refused.'),
       param: z.string().exactOptional().describe('What keeps the request on chat.'),
       kept_answers: count.exactOptional().describe('Earlier answers that were sent as the model gave them.'),
+      plain_answers: count
+        .exactOptional()
+        .describe('Messages of the model that were sent as its caller has them: nothing is kept of them.'),
       notices: z.array(z.string()).exactOptional().describe('What was translated with a difference.'),
     })
     .exactOptional()

@@ -13,7 +13,12 @@ import { type LeftInCache, leftInCache, missOf } from '../money/cache-miss.ts';
 import type { BillOrder } from '../money/running-bill.ts';
 import { type Change, type EditedAt, isOfView, isOwn, type OwnChange, ownChange } from '../replay/change.ts';
 import type { CacheMiss, DroppedReasoning } from '../replay/change-schema.ts';
-import { type Blocks, type BoundReasoning, droppedReasoning, MOST_LOST } from '../replay/dropped-reasoning.ts';
+import {
+  type Blocks,
+  type BoundReasoning,
+  droppedReasoning,
+  MOST_LOST,
+} from '../replay/dropped-reasoning.ts';
 import type { VendorVerdict } from '../replay/vendor-verdict.ts';
 
 /** A request as the next one is compared with it. */

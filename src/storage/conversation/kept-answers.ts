@@ -54,11 +54,11 @@ export interface StoredAnswer {
 /** An answer to be kept. Times are in milliseconds since the epoch. */
 export interface NewAnswer extends Omit<StoredAnswer, 'id' | 'size' | 'goneWith'> {
   readonly key: string;
-  /** Null if it is too long. */
+  /** Null if it is too long, or comes too late. */
   readonly sealed: ArrayBuffer | null;
   /** When its request came. */
   readonly since: number;
-  /** A later call is refused: by then the caller may have sent the answer back. */
+  /** A later call keeps nothing: by then the caller may have sent the answer back. */
   readonly until: number;
 }
 
@@ -89,6 +89,9 @@ type Row = {
   gone_with: number | null;
 };
 
+/** What there is of an answer that is not kept. */
+export const NOTHING = { sealed: null, tokens: 0, bytes: 0, blocks: 0 } as const;
+
 const REFUSED: AnswerVerdict = { kept: null, isOthers: false };
 
 export class KeptAnswerRows implements StoredPart {
@@ -113,9 +116,9 @@ export class KeptAnswerRows implements StoredPart {
     this.table.drop();
   }
 
-  /** Whether an answer comes too late, or after a deletion. */
-  refuses({ since, until }: Pick<NewAnswer, 'since' | 'until'>): boolean {
-    return this.now() > until || this.isLate(since);
+  /** Whether an answer comes after a deletion. */
+  refuses({ since }: Pick<NewAnswer, 'since'>): boolean {
+    return this.isLate(since);
   }
 
   /** The row of each key; null if there is none. */
@@ -132,13 +135,17 @@ export class KeptAnswerRows implements StoredPart {
     return keys.map((key) => byKey.get(key) ?? null);
   }
 
-  /** Keeps an answer, unless there is one of its key. Those beyond the bounds leave. */
+  /**
+   * Keeps an answer, unless there is one of its key. Those beyond the bounds leave. Of one that
+   * comes too late there is a row alone, by which each isolate knows that it is not kept.
+   */
   add(answer: NewAnswer): AnswerVerdict {
     // A deletion may have come while the conversation was reported.
     if (this.refuses(answer)) return REFUSED;
-    const { key, sealed, tokens, bytes, blocks } = answer;
-    const [others = null] = this.find([key]);
+    const [others = null] = this.find([answer.key]);
     if (others) return { kept: others, isOthers: true };
+    const isLate = this.now() > answer.until;
+    const { key, sealed, tokens, bytes, blocks } = isLate ? { ...answer, ...NOTHING } : answer;
     this.table.make();
     this.sql.exec(
       `INSERT INTO ${TABLE} (answer_key, sealed, size, tokens, bytes, blocks, gone_with) VALUES (?, ?, ?, ?, ?, ?, ?)`,

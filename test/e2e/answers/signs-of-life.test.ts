@@ -76,6 +76,31 @@ describe('a response that is silent', () => {
   });
 });
 
+describe('a chat answer over a bridge, whose model is silent', () => {
+  it.each([
+    ['before it is created', /response\.created/],
+    ['while it thinks', /response\.output_item\.added/],
+    ['in the middle of a text', /caller/],
+  ])('%s lives by comments', async (_, where) => {
+    silentBefore = where;
+    const response = await deployment.fetch('/v1/chat/completions', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        memory_strategy: { mode: 'auto', upstream_api: 'responses' },
+        model: 'gpt-6-astra',
+        stream: true,
+        messages: [{ role: 'user', content: 'Hello.' }],
+      }),
+    });
+    const text = await response.text();
+    expect(text.match(/^: keepalive$/gm)?.length).toBeGreaterThan(2);
+    const said = [...text.matchAll(/^data: (\{.*)$/gm)].flatMap(([, json = '']) => JSON.parse(json).choices);
+    expect(said.map(({ delta }) => delta.content ?? '').join('')).toBe('Hello there, caller.');
+    expect(text.endsWith('data: [DONE]\n\n')).toBe(true);
+  });
+});
+
 describe('a compaction that takes long', () => {
   it('begins its response, and continues its numbers', async () => {
     const summary = {

@@ -173,7 +173,7 @@ describe('a chat client whose model needs the Responses API', () => {
     const { memory } = await ask(edited, more);
     expect(lostIn(sent().at(-1) ?? {})).toBeGreaterThan(0);
     expect(itemsOf(sent().at(-1) ?? {}).some(({ type }) => type === 'reasoning')).toBe(false);
-    expect(memory.upstream_api).toEqual({ api: 'responses', because: 'model' });
+    expect(memory.upstream_api).toEqual({ api: 'responses', because: 'model', plain_answers: 4 });
 
     const argued = array.map((message, at) =>
       at === 4 ? JSON.parse(JSON.stringify(message).replace(/\\"at\\":\d/, '\\"at\\":99')) : message,

@@ -260,11 +260,31 @@ describe('the reasoning that a bridge keeps', () => {
     messages.push(...back(message));
     const { memory } = await a.ask(messages);
     expect(memory.warnings).toContain('reasoning_absent');
-    expect(memory.upstream_api).toEqual({ api: 'responses', because: 'model' });
+    const upstream_api = { api: 'responses', because: 'model', plain_answers: 1 };
+    expect(memory.upstream_api).toEqual(upstream_api);
     expect(thoughtsIn(bodies.at(-1))).toEqual([]);
-    // The object has refused it, so no other isolate sends it later.
-    await b.ask(messages);
+    // The object knows that it was not kept, so each other isolate reports the same.
+    const other = await b.ask(messages);
     expect(thoughtsIn(bodies.at(-1))).toEqual([]);
+    expect(other.memory).toMatchObject({ upstream_api, warnings: memory.warnings });
+  });
+
+  it('is claimed by no other isolate where its answer could not be kept, nor is any that was kept lost', async () => {
+    const { isolate, bodies } = conversation({ model: 'gpt-6.2-sol' });
+    const [a, b] = [isolate(), isolate()];
+    const messages: Message[] = [user('Find it.')];
+    await steps(a, messages, 1);
+    a.objects.failing.add('keptAnswers.add');
+    await steps(a, messages, 1);
+    a.objects.failing.delete('keptAnswers.add');
+    const own = await steps(a, messages, 1);
+    expect(own.warnings).toContain('reasoning_absent');
+    await steps(b, messages, 1);
+    const { upstream_api } = await steps(b, messages, 1);
+    expect(upstream_api).toMatchObject({ kept_answers: 3, plain_answers: 1 });
+    const [first] = thoughtsIn(bodies[1]);
+    for (const body of bodies.slice(2)) expect(thoughtsIn(body)[0]).toBe(first);
+    expect(bodies.map((body) => thoughtsIn(body).length)).toEqual([0, 1, 1, 2, 3]);
   });
 
   it('is not kept of an answer that is too long, and each isolate reports that', async () => {
