@@ -6,7 +6,7 @@ import type { Nanodollars } from '../money/amounts.ts';
 import type { Bill, PotentialBill } from '../money/bill-schema.ts';
 import type { CacheMiss } from '../replay/change-schema.ts';
 import type { ListedRun } from './event.ts';
-import { joinMissSums, type MissSums, missSumsOf } from './miss-sums.ts';
+import { type FailureSums, joinNamed, type MissSums, type ModelSums, missSumsOf } from './named-sums.ts';
 
 /** A day without requests. Tokens are tokens, amounts are nanodollars, all others are counts. */
 export const NO_DAY_SUMS = {
@@ -37,12 +37,44 @@ export const NO_DAY_SUMS = {
   potential_net: 0,
 };
 
-export type DaySums = Readonly<typeof NO_DAY_SUMS> & {
-  /** What was missed in the vendor's cache. Absent if nothing was. */
+/** Sums by name. Each is absent if there is nothing to add up. */
+interface NamedSums {
+  /** What was missed in the vendor's cache, by cause. */
   readonly missed?: MissSums;
-};
+  /** Answers that have failed, by status. 0.9 and earlier did not count the last two. */
+  readonly failures?: FailureSums;
+  /** What each model was asked. */
+  readonly models?: ModelSums;
+}
+
+/**
+ * The newest of their kind, in milliseconds since 1970; absent if there was none: when a request
+ * came that the upstream has answered, and one that it has not, or with a status of 500 or more.
+ */
+interface LastTimes {
+  readonly answered_at?: number;
+  readonly unanswered_at?: number;
+}
+export const LAST_TIMES: readonly (keyof LastTimes)[] = ['answered_at', 'unanswered_at'];
+
+export type DaySums = Readonly<typeof NO_DAY_SUMS> & NamedSums & LastTimes;
 type DaySumsName = keyof typeof NO_DAY_SUMS;
 export const DAY_SUMS_NAMES = Object.keys(NO_DAY_SUMS) as readonly DaySumsName[];
+
+/** The sums by name, each with its numbers. */
+export const NAMED_SUMS = {
+  missed: ['requests', 'tokens', 'amount'],
+  failures: ['requests'],
+  models: ['requests', 'failed', 'billed', 'unbilled', 'about', 'would_be', 'sent'],
+} as const satisfies Record<keyof NamedSums, readonly string[]>;
+export type NamedSumsName = keyof NamedSums;
+export const NAMED_SUMS_NAMES = Object.keys(NAMED_SUMS) as readonly NamedSumsName[];
+
+/** The most models of a conversation and a day that have sums of their own; the rest has no name. */
+const MOST_MODELS = 16;
+
+/** Of a model's name, in characters. */
+const LONGEST_MODEL = 100;
 
 /** Sums by day (`dayOf`). */
 export type SumsByDay = Readonly<Record<number, DaySums>>;
@@ -55,7 +87,19 @@ const REMEMBERED_DAYS = 3;
  * that the upstream has counted.
  */
 export function daySumsOf(
-  event: Pick<ListedRun, 'tokens' | 'usage' | 'observed' | 'status' | 'retrieval_rounds'>,
+  event: Pick<
+    ListedRun,
+    | 'tokens'
+    | 'usage'
+    | 'observed'
+    | 'status'
+    | 'retrieval_rounds'
+    | 'ended'
+    | 'error'
+    | 'model'
+    | 'kind'
+    | 'created_at'
+  >,
   bill: Bill | null,
   potential: PotentialBill | null,
   miss: CacheMiss | null,
@@ -70,6 +114,9 @@ export function daySumsOf(
     tokens_sent: tokens && !observed ? tokens.after : before,
     ...billedSums(bill),
     ...(miss ? { missed: missSumsOf(miss) } : {}),
+    ...failuresOf(event),
+    models: modelSumsOf(event, bill),
+    ...timesOf(event),
   };
   if (!observed) return sums;
   const net = potential?.net ?? null;
@@ -89,16 +136,33 @@ export function daySumsOfText(amount: Nanodollars | null): DaySums {
 
 export function joinDaySums(one: DaySums, other: DaySums): DaySums {
   const sums = DAY_SUMS_NAMES.map((name) => [name, one[name] + other[name]] as const);
-  const { missed = {} } = one;
-  const joined = other.missed ? joinMissSums(missed, other.missed) : one.missed;
-  return { ...(Object.fromEntries(sums) as typeof NO_DAY_SUMS), ...(joined ? { missed: joined } : {}) };
+  const named = NAMED_SUMS_NAMES.flatMap((name) => {
+    const [mine, added] = [one[name], other[name]];
+    const joined = mine && added ? joinNamed(mine, added) : (mine ?? added);
+    return joined ? [[name, joined] as const] : [];
+  });
+  const times = LAST_TIMES.flatMap((name) => {
+    const last = Math.max(one[name] ?? 0, other[name] ?? 0);
+    return last > 0 ? [[name, last] as const] : [];
+  });
+  return { ...(Object.fromEntries(sums) as typeof NO_DAY_SUMS), ...Object.fromEntries([...named, ...times]) };
 }
 
 /** Adds to a day, and forgets all but the newest days. */
 export function withDay(days: SumsByDay, day: number, sums: DaySums): SumsByDay {
-  const joined = { ...days, [day]: joinDaySums(days[day] ?? NO_DAY_SUMS, sums) };
+  const joined = { ...days, [day]: withFewModels(joinDaySums(days[day] ?? NO_DAY_SUMS, sums)) };
   const newest = Object.entries(joined).toSorted(([a], [b]) => Number(b) - Number(a));
   return Object.fromEntries(newest.slice(0, REMEMBERED_DAYS));
+}
+
+/** A caller may name a thousand models, and each row would have them. */
+function withFewModels(sums: DaySums): DaySums {
+  const models = Object.entries(sums.models ?? {});
+  if (models.length <= MOST_MODELS) return sums;
+  const named = models.filter(([name]) => name !== '').slice(0, MOST_MODELS - 1);
+  const kept = new Set(named.map(([name]) => name));
+  const rest = models.filter(([name]) => !kept.has(name)).map(([, sum]) => ({ '': sum }) as ModelSums);
+  return { ...sums, models: rest.reduce<ModelSums>(joinNamed, Object.fromEntries(named)) };
 }
 
 export function joinDays(one: SumsByDay, other: SumsByDay): SumsByDay {
@@ -121,6 +185,41 @@ export function joinRemembered(one: SumsByDay, other: SumsByDay): SumsByDay {
 function completeSince(days: SumsByDay): number {
   const known = Object.keys(days).map(Number);
   return known.length < REMEMBERED_DAYS ? Number.NEGATIVE_INFINITY : Math.min(...known);
+}
+
+function failuresOf({ status, ended }: Pick<ListedRun, 'status' | 'ended'>): NamedSums {
+  if (status >= 400) return { failures: { [status]: { requests: 1 } } };
+  return ended === 'upstream_broke' || ended === 'error' ? { failures: { broken: { requests: 1 } } } : {};
+}
+
+function modelSumsOf(
+  { model, status, observed, kind }: Pick<ListedRun, 'model' | 'status' | 'observed' | 'kind'>,
+  bill: Bill | null,
+): ModelSums {
+  const { billed = 0, would_be = 0, sent = 0 } = billedSums(bill);
+  const isAnswer = status < 400 && kind === 'answer' && !observed;
+  const sum = {
+    requests: 1,
+    failed: status >= 400 ? 1 : 0,
+    billed,
+    unbilled: isAnswer && billed === 0 ? 1 : 0,
+    about: billed > 0 && bill?.about ? 1 : 0,
+    would_be,
+    sent,
+  };
+  return { [(model ?? '').slice(0, LONGEST_MODEL)]: sum };
+}
+
+/** Codes of Precis's own errors that say the same as a status of the upstream. */
+const UNANSWERED: readonly (string | null)[] = [null, 'upstream_unreachable', 'upstream_timeout'];
+
+function timesOf({
+  created_at: at,
+  status,
+  error,
+}: Pick<ListedRun, 'created_at' | 'status' | 'error'>): LastTimes {
+  if (status < 400) return { answered_at: at };
+  return status >= 500 && UNANSWERED.includes(error) ? { unanswered_at: at } : {};
 }
 
 /** Only of a bill that is known completely. */

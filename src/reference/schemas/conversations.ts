@@ -91,6 +91,7 @@ const amounts = shownSumsSchema.shape;
 const dayBill = z.strictObject({
   unit: amounts.unit,
   billed: count.describe('Requests whose bill is known completely. Only these are in the sums.'),
+  about: count.describe('Those of them whose cache writes are estimated.'),
   would_be: count.nullable(),
   actual: amounts.actual,
   net: amounts.net,
@@ -116,24 +117,46 @@ const missedSum = z.strictObject({
 });
 name(missedSum, 'MissedSum');
 
+const failureSum = z.strictObject({
+  status: z.string().describe('Of the answer; `broken`: the upstream has broken off a stream.'),
+  requests: count,
+});
+name(failureSum, 'FailureSum');
+
+const modelSum = z.strictObject({
+  model: z.string().nullable().describe('As requests name it; null: none, or one of many more.'),
+  requests: count,
+  failed: count,
+  billed: count,
+  unbilled: count.describe('Answers that have no complete bill, and were not only observed.'),
+  about: count,
+  would_be: count.describe('Of the `billed` requests, in nanodollars.'),
+  sent: count.describe('Likewise, without what the summarizer has cost.'),
+});
+name(modelSum, 'ModelSum');
+
 const sums = {
   requests: count.describe('Those that have left an event.'),
   failed: count.describe('Those whose answer was an error.'),
   tokens: z.strictObject({ before: tokens, sent: tokens }),
   bill: dayBill,
   missed: z.array(missedSum).describe('What was not read from the cache, by cause, the dearest first.'),
+  failures: z.array(failureSum).describe('Answers that have failed, by status, the most frequent first.'),
+  models: z.array(modelSum).describe('The 20 models that have cost most.'),
   observed: observedSums,
 };
+export const sumsOfDays = z.strictObject(sums);
 
 export const statsByDay = z.strictObject({
   object: z.literal('memory.stats.days'),
   days: count,
   behind_ms: count.describe('How old a request may be without being in the sums yet.'),
-  total: z.strictObject(sums),
+  total: sumsOfDays,
   data: z.array(z.strictObject({ date: z.iso.date(), ...sums })).describe('By day (UTC), oldest first.'),
 });
 name(statsByDay, 'StatsByDay');
 
+export type SumsOfDays = z.output<typeof sumsOfDays>;
 export type StatsByDay = z.output<typeof statsByDay>;
 
 export const userMemory = z.strictObject({

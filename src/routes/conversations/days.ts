@@ -2,7 +2,8 @@
 import type { Context } from 'hono';
 import { dateOfDay, dayOf } from '../../lib/utc-time.ts';
 import { type DaySums, joinDaySums, joinDays, NO_DAY_SUMS } from '../../memory/run/day-sums.ts';
-import type { MissSums } from '../../memory/run/miss-sums.ts';
+import type { FailureSums, MissSums, ModelSums } from '../../memory/run/named-sums.ts';
+import type { SumsOfDays } from '../../reference/schemas/conversations.ts';
 import { ApiError } from '../../request/errors.ts';
 import type { AppEnv } from '../../request/services.ts';
 import { KEPT_DAYS } from '../../storage/tenant/usage.ts';
@@ -10,6 +11,9 @@ import { tenantsOf } from '../../tenant/identity.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
 import { stored } from '../stored.ts';
 import { verifiedTenant } from '../verified-tenant.ts';
+
+/** In models, of those that have cost most. */
+const SHOWN_MODELS = 20;
 
 /** Days are in UTC, the last one being today. */
 export async function getDays(c: Context<AppEnv>, asked: string): Promise<Response> {
@@ -37,8 +41,8 @@ export async function getDays(c: Context<AppEnv>, asked: string): Promise<Respon
   });
 }
 
-/** What is not known is null, never 0. */
-function sumsJson(sums: DaySums): object {
+/** Sums as they are answered. What is not known is null, never 0. */
+export function sumsJson(sums: DaySums): SumsOfDays {
   const { requests, failed, billed, would_be, sent, observed, potential_billed } = sums;
   const isKnown = billed > 0;
   const summarizer = sums.unpriced > 0 ? null : sums.summarizer;
@@ -50,6 +54,7 @@ function sumsJson(sums: DaySums): object {
     bill: {
       unit: 'nanodollars',
       billed,
+      about: Object.values(sums.models ?? {}).reduce((all, { about }) => all + about, 0),
       would_be: isKnown ? would_be : null,
       actual,
       net: actual === null ? null : would_be - actual,
@@ -60,6 +65,8 @@ function sumsJson(sums: DaySums): object {
       },
     },
     missed: missedJson(sums.missed ?? {}),
+    failures: failuresJson(sums.failures ?? {}),
+    models: modelsJson(sums.models ?? {}),
     observed: {
       requests: observed,
       tokens: { before: sums.observed_before, would_be: sums.observed_would_be },
@@ -70,14 +77,31 @@ function sumsJson(sums: DaySums): object {
 }
 
 /** The dearest first; causes of unknown cost last. */
-function missedJson(missed: MissSums): object[] {
-  return Object.entries(missed)
+function missedJson(missed: MissSums): SumsOfDays['missed'] {
+  return (
+    Object.entries(missed) as [SumsOfDays['missed'][number]['cause'], MissSums[keyof MissSums] & object][]
+  )
     .map(([cause, sum]) => ({ cause, ...sum }))
     .toSorted((one, other) => (other.amount ?? -1) - (one.amount ?? -1) || other.tokens - one.tokens);
 }
 
+/** The most frequent first. */
+function failuresJson(failures: FailureSums): SumsOfDays['failures'] {
+  return Object.entries(failures)
+    .map(([status, { requests }]) => ({ status, requests }))
+    .toSorted((one, other) => other.requests - one.requests);
+}
+
+/** The dearest first. */
+function modelsJson(models: ModelSums): SumsOfDays['models'] {
+  return Object.entries(models)
+    .map(([model, sum]) => ({ model: model === '' ? null : model, ...sum }))
+    .toSorted((one, other) => other.sent - one.sent || other.requests - one.requests)
+    .slice(0, SHOWN_MODELS);
+}
+
 /** @throws ApiError */
-function daysIn(text: string): number {
+export function daysIn(text: string): number {
   const count = /^\d{1,2}$/.test(text) ? Number(text) : 0;
   if (count >= 1 && count <= KEPT_DAYS) return count;
   throw new ApiError('invalid_value', `days must be a number from 1 to ${KEPT_DAYS}.`, 'days');

@@ -4,19 +4,29 @@
  * `storage-schema.md`.
  */
 import { dayOf } from '../../lib/utc-time.ts';
-import { DAY_SUMS_NAMES, type NO_DAY_SUMS, type SumsByDay } from '../../memory/run/day-sums.ts';
-import { joinMissSums, type MissSum, type MissSums } from '../../memory/run/miss-sums.ts';
+import {
+  DAY_SUMS_NAMES,
+  LAST_TIMES,
+  NAMED_SUMS,
+  NAMED_SUMS_NAMES,
+  type NamedSumsName,
+  type NO_DAY_SUMS,
+  type SumsByDay,
+} from '../../memory/run/day-sums.ts';
 import type { ConversationSums } from '../conversation/sum-reports.ts';
 import type { LazyTables, Tables } from '../tables.ts';
 
 /** How many days are kept, with today. */
 export const KEPT_DAYS = 90;
 
-const SET_NAMES = [...DAY_SUMS_NAMES, 'missed'];
+const SET_NAMES = [...DAY_SUMS_NAMES, ...NAMED_SUMS_NAMES, ...LAST_TIMES];
 const COLUMNS = SET_NAMES.join(', ');
 
-/** JSON of `MissSums`. 0.9 and earlier lack the column. */
-const MISSED = "missed TEXT NOT NULL DEFAULT '{}'";
+/** JSON of the sums by name, and times (0: none). 0.9 and earlier lack the columns. */
+const ADDED = [
+  ...NAMED_SUMS_NAMES.map((name) => `${name} TEXT NOT NULL DEFAULT '{}'` as const),
+  ...LAST_TIMES.map((name) => `${name} INTEGER NOT NULL DEFAULT 0` as const),
+];
 
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS conversation_sums (
@@ -30,7 +40,7 @@ const SCHEMA = `
     day INTEGER NOT NULL,
     conversation_id INTEGER NOT NULL,
     ${DAY_SUMS_NAMES.map((name) => `${name} INTEGER NOT NULL`).join(',\n    ')},
-    ${MISSED},
+    ${ADDED.join(',\n    ')},
     PRIMARY KEY (day, conversation_id)
   ) WITHOUT ROWID;
 `;
@@ -60,7 +70,7 @@ export class UsageRows {
 
   constructor(tables: Tables) {
     this.sql = tables.sql;
-    this.tables = tables.lazy(['day_sums', 'conversation_sums'], SCHEMA, { added: [MISSED] });
+    this.tables = tables.lazy(['day_sums', 'conversation_sums'], SCHEMA, { added: ADDED });
   }
 
   /** Rows of conversations, to be joined to the rows of `TenantRows`; none before the first one. */
@@ -89,7 +99,8 @@ export class UsageRows {
           Number(day),
           id,
           ...DAY_SUMS_NAMES.map((name) => sums[name]),
-          JSON.stringify(sums.missed ?? {}),
+          ...NAMED_SUMS_NAMES.map((name) => JSON.stringify(sums[name] ?? {})),
+          ...LAST_TIMES.map((name) => sums[name] ?? 0),
         );
     this.sql.exec('DELETE FROM day_sums WHERE day < ?', oldest);
   }
@@ -103,28 +114,29 @@ export class UsageRows {
       from,
       to,
     );
-    const missed = this.missed(from, to);
-    return Object.fromEntries(
-      [...rows].map(({ day, ...sums }) => {
-        const ofDay = missed.get(day);
-        return [day, ofDay ? { ...sums, missed: ofDay } : sums];
-      }),
-    );
+    const days: Record<number, SumsByDay[number]> = {};
+    for (const { day, ...sums } of rows) days[day] = sums;
+    for (const name of NAMED_SUMS_NAMES)
+      for (const { day, ...sum } of this.named(name, from, to)) {
+        const of = days[day];
+        const { key, ...numbers } = sum;
+        if (of) days[day] = { ...of, [name]: { ...of[name], [key]: numbers } };
+      }
+    return days;
   }
 
-  /** By day. */
-  private missed(from: number, to: number): ReadonlyMap<number, MissSums> {
-    const rows = this.sql.exec<{ day: number; cause: string } & { [Name in keyof MissSum]: MissSum[Name] }>(
-      `SELECT day, key AS cause, sum(value ->> 'requests') AS requests, sum(value ->> 'tokens') AS tokens,
-         CASE WHEN count(value ->> 'amount') = count(*) THEN sum(value ->> 'amount') END AS amount
-       FROM day_sums, json_each(missed) WHERE day BETWEEN ? AND ? GROUP BY day, cause`,
+  /** The sums of one name, by day. */
+  private named(name: NamedSumsName, from: number, to: number) {
+    const sums = NAMED_SUMS[name].map(
+      (field) =>
+        `CASE WHEN count(value ->> '${field}') = count(*) THEN sum(value ->> '${field}') END AS ${field}`,
+    );
+    return this.sql.exec<{ day: number; key: string } & Record<string, SqlStorageValue>>(
+      `SELECT day, key, ${sums.join(', ')} FROM day_sums, json_each(${name})
+       WHERE day BETWEEN ? AND ? GROUP BY day, key`,
       from,
       to,
     );
-    const days = new Map<number, MissSums>();
-    for (const { day, cause, ...sum } of rows)
-      days.set(day, joinMissSums(days.get(day) ?? {}, { [cause]: sum }));
-    return days;
   }
 
   /** Forgets a conversation. */

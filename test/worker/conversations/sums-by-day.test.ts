@@ -133,6 +133,10 @@ describe('sums by day', () => {
       tokens: { before: 160_000, sent: 80_000 },
       bill: { billed: 4, would_be: 4 * WOULD_BE, actual: 4 * SENT, net: 4 * NET },
       observed: { requests: 0, net: null },
+      failures: [{ status: '500', requests: 1 }],
+      models: [
+        { model: 'gpt-4.1', requests: 4, failed: 1, billed: 4, sent: 4 * SENT, would_be: 4 * WOULD_BE },
+      ],
     });
     expect(stats.data[1]?.bill).toMatchObject({ billed: 0, would_be: null, actual: null, net: null });
     expect((await days(1)).total.requests).toBe(2);
@@ -163,10 +167,11 @@ describe('sums by day', () => {
     expect(Object.values(kept)).toMatchObject([{ missed: { tools: { requests: 2 } } }]);
     const rows = env.TENANT_MEMORY.getByName(tenant);
     await runInDurableObject(rows, (_, { storage: { sql } }) => {
-      sql.exec('ALTER TABLE day_sums DROP COLUMN missed');
+      for (const column of ['missed', 'failures', 'models', 'answered_at', 'unanswered_at'])
+        sql.exec(`ALTER TABLE day_sums DROP COLUMN ${column}`);
     });
     await evictDurableObject(rows);
-    expect((await days(2)).total).toMatchObject({ requests: 7, missed: [] });
+    expect((await days(2)).total).toMatchObject({ requests: 7, missed: [], failures: [], models: [] });
   });
 
   it('tell what observed requests have sent, and what they would have', async () => {
