@@ -70,7 +70,7 @@ export const NAMED_SUMS = {
 export type NamedSumsName = keyof NamedSums;
 export const NAMED_SUMS_NAMES = Object.keys(NAMED_SUMS) as readonly NamedSumsName[];
 
-/** The most models of a conversation and a day that have sums of their own; the rest has no name. */
+/** The most models of a conversation and a day with sums of their own; the rest has no name. */
 const MOST_MODELS = 16;
 
 /** Of a model's name, in characters. */

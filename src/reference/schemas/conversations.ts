@@ -91,7 +91,7 @@ const amounts = shownSumsSchema.shape;
 const dayBill = z.strictObject({
   unit: amounts.unit,
   billed: count.describe('Requests whose bill is known completely. Only these are in the sums.'),
-  about: count.describe('Those of them whose cache writes are estimated.'),
+  about: count.describe('Bills whose cache writes are estimated.'),
   would_be: count.nullable(),
   actual: amounts.actual,
   net: amounts.net,
