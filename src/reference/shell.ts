@@ -1,13 +1,19 @@
-/** What all pages under `/docs` have: a bar with the search, and a list at the side. No script. */
+/** What all pages have: a bar with the search, and a list at the side. */
 import { html, raw } from 'hono/html';
 import type { Html } from './page/text.ts';
 import { STYLE } from './style.ts';
 
+/** The addresses that the bar leads to. */
+export interface Bar {
+  readonly home: string;
+  readonly links: readonly (readonly [label: string, address: string])[];
+  readonly search: string;
+}
+
 interface Shell {
   readonly title: string;
   readonly description: string;
-  /** From this page to the folder of the Worker's pages: `''`, or `'../'`. */
-  readonly root: '' | '../';
+  readonly bar: Bar;
   /** What was searched for. */
   readonly query?: string;
   /** The list at the side, with its name. */
@@ -19,7 +25,7 @@ interface Shell {
 }
 
 export async function inShell(shell: Shell): Promise<string> {
-  const { title, description, root, query = '', side, main, contents = '', foot } = shell;
+  const { title, description, bar, query = '', side, main, contents = '', foot } = shell;
   const page = await html`<!doctype html>
 <html lang="en">
 <head>
@@ -33,9 +39,9 @@ export async function inShell(shell: Shell): Promise<string> {
 <body>
 <a class="skip" href="#main">Skip to the content</a>
 <header>
-<a class="name" href="${root}.">Precis</a>
-<nav aria-label="Precis"><a href="${root}docs/getting-started">Docs</a> <a href="${root}docs">API reference</a> <a href="${root}inspect">Inspector</a></nav>
-<form action="${root}docs/search" role="search"><label for="q" class="hidden">Search the documentation</label><input id="q" name="q" type="search" placeholder="Search" value="${query}" maxlength="200" autocomplete="off"><button>Search</button></form>
+<a class="name" href="${bar.home}">Precis</a>
+<nav aria-label="Precis">${bar.links.map(([label, address]) => html`<a href="${address}">${label}</a> `)}</nav>
+<form action="${bar.search}" role="search"><label for="q" class="hidden">Search the documentation</label><input id="q" name="q" type="search" placeholder="Search" value="${query}" maxlength="200" autocomplete="off"><button>Search</button></form>
 <a class="to-side" href="#side">${side.label}</a>
 </header>
 <main id="main" tabindex="-1">${main}

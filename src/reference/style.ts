@@ -1,4 +1,4 @@
-/** The style of all pages under `/docs`. It has no fonts and no images, so it asks for nothing. */
+/** The style of all pages. It has no fonts and no images, so it asks for nothing. */
 export const STYLE = `
 :root {
   color-scheme: light dark;
@@ -52,6 +52,7 @@ code, .codes { font: .88em/1.45 var(--mono); overflow-wrap: anywhere; }
 main :not(pre, h3 a) > code { background: var(--panel); border-radius: 4px; padding: .05em .25em; }
 pre { background: var(--panel); border: 1px solid var(--rule); border-radius: 8px; padding: .75rem 1rem; overflow-x: auto; }
 pre code { overflow-wrap: normal; }
+main img { max-width: 100%; height: auto; background: light-dark(transparent, #fff); border-radius: 6px; }
 .table { overflow-x: auto; margin: 1rem 0; }
 table { border-collapse: collapse; font-size: .92rem; line-height: 1.45; }
 th, td { text-align: left; vertical-align: top; border-bottom: 1px solid var(--rule); padding: .4rem .9rem .4rem 0; min-width: 5rem; }

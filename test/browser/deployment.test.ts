@@ -1,7 +1,14 @@
 /** The screens that need no conversation. */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, inject, it } from 'vitest';
+import { PAGES } from '../../src/reference/pages.ts';
+import { docsSite } from '../../tools/docs-site/site.ts';
 import { enterKey, expectShownWell, inspect } from '../support/browser/browser.ts';
 import { deploy, KEY } from '../support/deployment/deployment.ts';
+
+/** Pages of each kind by day; all of them in the full run. */
+const READ = inject('properties').full
+  ? [...PAGES.keys()].map((name) => name.replace(/\.md$/, ''))
+  : ['concepts', 'strategy-reference'];
 
 const METRICS_TOKEN = 'the-token-of-the-operator';
 
@@ -107,4 +114,37 @@ it('the documentation is shown well, and a search leads to its section', async (
 
   expect(new URL(page.url()).hash).toBe('#a-budget-is-a-goal');
   expect(await page.locator('#a-budget-is-a-goal').isVisible()).toBe(true);
+});
+
+it.each(READ)('the page %s is shown well', async (name) => {
+  const page = await open();
+  await page.goto(`${precis.url}/docs/${name}`);
+
+  await expectShownWell(page, `docs-${name}`);
+});
+
+it('the site of the documentation is shown well from its files, and searches them', async () => {
+  const files = await docsSite();
+  const page = await open();
+  await page.route('**/site/**', (route) => {
+    const name = new URL(route.request().url()).pathname.split('/').at(-1) ?? '';
+    const file = files.get(name);
+    const contentType = { svg: 'image/svg+xml', png: 'image/png', js: 'text/javascript' }[
+      name.split('.')[1] ?? ''
+    ];
+    return file === undefined
+      ? route.fulfill({ status: 404 })
+      : route.fulfill({ contentType: contentType ?? 'text/html', body: Buffer.from(file) });
+  });
+  await page.goto(`${precis.url}/site/index.html`);
+  await expectShownWell(page, 'site-index');
+  await page.getByRole('link', { name: 'Troubleshooting' }).first().click();
+  await expectShownWell(page, 'site-page');
+  await page.getByRole('searchbox').fill('budget goal');
+  await page.keyboard.press('Enter');
+  await expect.poll(() => page.locator('#found li').count()).toBeGreaterThan(2);
+  await expectShownWell(page, 'site-search');
+  await page.getByRole('link', { name: 'Modes: A budget is a goal' }).click();
+
+  expect(page.url()).toBe(`${precis.url}/site/modes.html#a-budget-is-a-goal`);
 });

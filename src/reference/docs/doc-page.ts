@@ -4,56 +4,74 @@ import type { Html } from '../page/text.ts';
 import { GROUPS, PAGES } from '../pages.ts';
 import { inShell } from '../shell.ts';
 import { htmlOf, type ListedHeading } from './markdown.ts';
-import { queryWords, searchSections } from './search.ts';
+import { type Place, workerBar } from './place.ts';
+import { searchResults } from './results.ts';
 import { type Section, sectionsOf } from './sections.ts';
 
-const NAMES: ReadonlySet<string> = new Set(PAGES.keys());
+const WORKER: Place = {
+  bar: workerBar('../'),
+  ending: '',
+  addresses: new Map([...PAGES.keys()].map((name) => [name, addressOf(name, '')])),
+};
 
 /**
- * A page of the documentation.
+ * A page of the documentation, as the Worker serves it.
  *
  * @param name of its file, one of `PAGES`
  * @param markdown its text
  */
 export function docPage(name: string, markdown: string): Promise<string> {
-  const { html: body, headings } = htmlOf(markdown, NAMES);
   const { title = name, about = '' } = PAGES.get(name) ?? {};
+  const foot = html`The same as Markdown: <a href="${name}">${name}</a>. This page has no script.`;
+  return pageAt(WORKER, { name, title, about, markdown, foot });
+}
+
+export interface PageText {
+  /** Of its file. */
+  readonly name: string;
+  readonly title: string;
+  readonly about: string;
+  readonly markdown: string;
+  readonly foot: Html;
+}
+
+/** A page with the list of all pages, and the list of its headings. */
+export function pageAt(place: Place, { name, title, about, markdown, foot }: PageText): Promise<string> {
+  const { html: body, headings } = htmlOf(markdown, place.addresses);
   return inShell({
-    title: `${title} · Precis`,
+    title: title === 'Precis' ? title : `${title} · Precis`,
     description: `${title}: ${about}.`,
-    root: '../',
-    side: { label: 'All pages', list: pageList(name) },
+    bar: place.bar,
+    side: { label: 'All pages', list: pageList(place, name) },
     main: html`${raw(body)}`,
     contents: headings.length > 1 ? contentsOf(headings) : undefined,
-    foot: html`The same as Markdown: <a href="${name}">${name}</a>. This page has no script.`,
+    foot,
   });
 }
 
 /** What a search found. */
 export async function searchPage(query: string): Promise<string> {
-  const results = searchSections(await allSections(), query);
-  const searched = queryWords(query).join(' ');
+  const found = searchResults(await allSections(), query, WORKER.ending);
+  return searchPageAt(WORKER, { query, found, foot: html`This page has no script.` });
+}
+
+interface Found {
+  readonly query?: string;
+  readonly found: Html;
+  readonly foot: Html;
+}
+
+export function searchPageAt(place: Place, { query = '', found, foot }: Found): Promise<string> {
   return inShell({
     title: 'Search · Precis',
     description: 'A search over all pages of the documentation.',
-    root: '../',
+    bar: place.bar,
     query,
-    side: { label: 'All pages', list: pageList() },
+    side: { label: 'All pages', list: pageList(place) },
     main: html`<h1>Search</h1>
-${searched === '' ? html`<p>Name one or more words. Sections that have all of them are found.</p>` : countOf(results.length, searched)}
-<ol class="results">${results.map(
-      ({ section: { page, title, heading, anchor }, parts }) =>
-        html`<li><a href="${page}#${anchor}">${heading === title ? title : `${title}: ${heading}`}</a><p>${parts.map(
-          (part, index) => (index % 2 === 1 ? html`<mark>${part}</mark>` : part),
-        )}</p></li>`,
-    )}</ol>`,
-    foot: 'This page has no script.',
+${found}`,
+    foot,
   });
-}
-
-function countOf(count: number, query: string): Html {
-  if (count > 0) return html`<p>${count} ${count === 1 ? 'section has' : 'sections have'} “${query}”.</p>`;
-  return html`<p>No section has all words of “${query}”. Try fewer words, or the beginning of one.</p>`;
 }
 
 let sections: Promise<Section[]> | undefined;
@@ -69,18 +87,23 @@ function allSections(): Promise<Section[]> {
 
 async function readSections(): Promise<Section[]> {
   const read = [...PAGES].map(async ([name, { title, load }]) =>
-    sectionsOf(name.replace(/\.md$/, ''), title, (await load()).default),
+    sectionsOf(addressOf(name, ''), title, (await load()).default),
   );
   return (await Promise.all(read)).flat();
 }
 
+/** A page's address within the folder of all pages. */
+export function addressOf(name: string, ending: string): string {
+  return `${name.replace(/\.md$/, '')}${ending}`;
+}
+
 /** All pages by what a reader wants. */
-function pageList(current?: string): Html {
+function pageList({ ending }: Place, current?: string): Html {
   return html`${GROUPS.map((group) => {
     const pages = [...PAGES].filter(([, page]) => page.group === group);
     return html`<h2>${group}</h2><ul>${pages.map(
       ([name, { title }]) =>
-        html`<li><a href="${name.replace(/\.md$/, '')}"${name === current ? raw(' aria-current="page"') : ''}>${title}</a></li>`,
+        html`<li><a href="${addressOf(name, ending)}"${name === current ? raw(' aria-current="page"') : ''}>${title}</a></li>`,
     )}</ul>`;
   })}`;
 }

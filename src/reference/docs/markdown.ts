@@ -17,11 +17,8 @@ export interface HtmlPage {
   readonly headings: readonly ListedHeading[];
 }
 
-/**
- * @param names the pages that are served, by the names of their files. A link to any other file
- *   shows its words alone
- */
-export function htmlOf(markdown: string, names: ReadonlySet<string>): HtmlPage {
+/** @param addresses of pages and pictures, by the paths that links name */
+export function htmlOf(markdown: string, addresses: ReadonlyMap<string, string>): HtmlPage {
   const headings: ListedHeading[] = [];
   const anchorOf = anchorsOfPage();
   const marked = new Marked({
@@ -36,20 +33,29 @@ export function htmlOf(markdown: string, names: ReadonlySet<string>): HtmlPage {
       },
       link({ href, tokens }) {
         const words = this.parser.parseInline(tokens);
-        const target = targetOf(href, names);
+        const target = targetOf(href, addresses);
         return target === undefined ? words : `<a href="${escaped(target)}">${words}</a>`;
       },
-      // Pictures lie in the repository, and the policy of the page loads none.
-      image: ({ text }) => `<span class="quiet">[Picture in the repository: ${escaped(text)}]</span>`,
+      // The policy of the Worker's pages loads no picture.
+      image: ({ href, text }) => {
+        const source = addresses.get(href);
+        if (source === undefined)
+          return `<span class="quiet">[Picture in the repository: ${escaped(text)}]</span>`;
+        return `<img src="${escaped(source)}" alt="${escaped(text)}">`;
+      },
       code: ({ text }) => `<pre tabindex="0"><code>${escaped(text)}</code></pre>\n`,
       html: ({ text }) => (text.startsWith('<!--') ? '' : escaped(text)),
       table(token: Tokens.Table) {
-        const row = (cells: readonly Tokens.TableCell[], tag: 'th' | 'td'): string =>
-          `<tr>${cells.map(({ tokens }) => `<${tag}>${this.parser.parseInline(tokens)}</${tag}>`).join('')}</tr>`;
+        const cell = ({ tokens, text, header }: Tokens.TableCell): string => {
+          // A heading without words heads nothing.
+          const tag = header && text !== '' ? 'th' : 'td';
+          return `<${tag}>${this.parser.parseInline(tokens)}</${tag}>`;
+        };
+        const row = (cells: readonly Tokens.TableCell[]): string => `<tr>${cells.map(cell).join('')}</tr>`;
         const head = token.header.some(({ text }) => text !== '')
-          ? `<thead>${row(token.header, 'th')}</thead>`
+          ? `<thead>${row(token.header)}</thead>`
           : '';
-        const body = token.rows.map((cells) => row(cells, 'td')).join('\n');
+        const body = token.rows.map((cells) => row(cells)).join('\n');
         return `<div class="table" tabindex="0"><table>${head}<tbody>${body}</tbody></table></div>\n`;
       },
     },
@@ -57,12 +63,12 @@ export function htmlOf(markdown: string, names: ReadonlySet<string>): HtmlPage {
   return { html: marked.parse(markdown, { async: false }), headings };
 }
 
-/** Where a link leads from a page under `/docs/`; undefined if nowhere. */
-function targetOf(href: string, names: ReadonlySet<string>): string | undefined {
+/** Where a link leads; undefined if nowhere. */
+function targetOf(href: string, addresses: ReadonlyMap<string, string>): string | undefined {
   if (/^(?:https?:|#)/.test(href)) return href;
   const [path = '', anchor] = href.split('#');
-  if (!names.has(path)) return undefined;
-  return `${path.replace(/\.md$/, '')}${anchor === undefined ? '' : `#${anchor}`}`;
+  const address = addresses.get(path);
+  return address && `${address}${anchor === undefined ? '' : `#${anchor}`}`;
 }
 
 function escaped(text: string): string {

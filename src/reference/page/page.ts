@@ -5,6 +5,7 @@
  * and links to it from the answers.
  */
 import { html } from 'hono/html';
+import { workerBar } from '../docs/place.ts';
 import type { ApiDocument, DocumentedAnswer, DocumentedOperation } from '../document.ts';
 import type { JsonSchema } from '../shape.ts';
 import { inShell } from '../shell.ts';
@@ -35,7 +36,7 @@ export function pageOf(document: ApiDocument): Promise<string> {
   return inShell({
     title: `Precis ${info.version}: reference`,
     description: 'Each route, field, header and error of Precis.',
-    root: '',
+    bar: workerBar(''),
     side: {
       label: 'Routes',
       list: html`<ul class="routes">${tags.map(

@@ -1,4 +1,4 @@
-/** The pages of `docs/` as HTML, and the search over them. */
+/** The pages as HTML, as the Worker serves them and as files of a site, and the search over them. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -8,7 +8,7 @@ import { htmlOf } from '../../../src/reference/docs/markdown.ts';
 import { queryWords, searchSections } from '../../../src/reference/docs/search.ts';
 import { sectionsOf } from '../../../src/reference/docs/sections.ts';
 import { PAGES } from '../../../src/reference/pages.ts';
-
+import { docsSite } from '../../../tools/docs-site/site.ts';
 import { unbalancedTags } from '../../support/documents/tags.ts';
 
 const read = (name: string): string => readFileSync(join(import.meta.dirname, '../../../docs', name), 'utf8');
@@ -17,6 +17,17 @@ const TEXTS = [...PAGES.keys()].map((name) => ({ name, text: read(name) }));
 const HTML = new Map(
   await Promise.all(TEXTS.map(async ({ name, text }) => [name, await docPage(name, text)] as const)),
 );
+const SITE = await docsSite();
+
+/** Of each, its pages by their addresses. */
+const PLACES: Readonly<Record<string, ReadonlyMap<string, string>>> = {
+  'the Worker': new Map([...HTML].map(([name, html]) => [name.replace(/\.md$/, ''), html])),
+  'the site': new Map(
+    [...SITE].flatMap(([name, file]) =>
+      typeof file === 'string' && name.endsWith('.html') ? [[name, file]] : [],
+    ),
+  ),
+};
 
 const all = (text: string, pattern: RegExp): string[] =>
   [...text.matchAll(pattern)].map(([, value = '']) => value);
@@ -37,19 +48,6 @@ describe.each(TEXTS)('$name as HTML', ({ name, text }) => {
     expect(all(main, /<h[1-6] id="([^"]*)"/g)).toEqual(anchors);
     expect(sectionsOf(name, '', text).map(({ anchor }) => anchor)).toEqual(anchors);
     expect(PAGES.get(name)?.title).toBe(headings[0]);
-  });
-
-  it('links to addresses, and to pages and anchors that there are', () => {
-    const links = all(html, / href="([^"]+)"/g).filter((link) => !/^(?:https?|data):|^\.\.\//.test(link));
-    const broken = links.filter((link) => {
-      const [path = '', anchor] = link.split('#');
-      if (path === name) return false;
-      const target = path === '' ? html : HTML.get(`${path}.md`);
-      return target === undefined || (anchor !== undefined && !target.includes(` id="${anchor}"`));
-    });
-
-    expect(links.length).toBeGreaterThan(20);
-    expect(broken).toEqual([]);
   });
 
   it('has no script, loads nothing, and closes what it opens', () => {
@@ -80,13 +78,76 @@ describe.each(TEXTS)('$name as HTML', ({ name, text }) => {
   });
 });
 
+describe.each(Object.entries(PLACES))('the pages of %s', (where, pages) => {
+  /** Outside of the folder of the pages: the Worker's other routes, and the Markdown of a page. */
+  const isElsewhere = (link: string): boolean =>
+    /^(?:https?|data):/.test(link) || (where === 'the Worker' && /^\.\.\/|\.md$/.test(link));
+
+  it.each([...pages])('link from %s to pages and anchors that there are', (address, html) => {
+    const links = all(html, / (?:href|src|action)="([^"]+)"/g).filter((link) => !isElsewhere(link));
+    const broken = links.filter((link) => {
+      const [path = '', anchor] = link.split('#');
+      const target = pages.get(path === '' ? address : path);
+      if (target === undefined) return !(where === 'the site' && SITE.has(path));
+      return anchor !== undefined && !target.includes(` id="${anchor}"`);
+    });
+
+    expect(links.length).toBeGreaterThan(20);
+    expect(broken).toEqual([]);
+  });
+
+  it('have each id once, and no cell of over 300 characters', () => {
+    for (const [address, html] of pages) {
+      const ids = all(html, / id="([^"]+)"/g);
+      expect(ids.length, address).toBe(new Set(ids).size);
+      const cells = all(html, /<t[hd]>([\s\S]*?)<\/t[hd]>/g).map((cell) =>
+        cell.replace(/<[^>]+>/g, '').replace(/&[#\w]+;/g, '.'),
+      );
+      expect(
+        cells.filter((cell) => cell.length > 300),
+        address,
+      ).toEqual([]);
+    }
+  });
+});
+
+describe('the site', () => {
+  it('has all pages, and asks nothing of another server', () => {
+    for (const name of PAGES.keys()) expect([...SITE.keys()]).toContain(name.replace(/\.md$/, '.html'));
+    for (const [address, html] of PLACES['the site'] ?? [])
+      expect(
+        all(html, /<(?:script|img|iframe|link)\b[^>]* (?:src|href)="((?:https?:)?\/[^"]*)"/g),
+        address,
+      ).toEqual([]);
+  });
+
+  it('shows its pictures, which the Worker names alone', () => {
+    expect(SITE.get('index.html')).toMatch(/<img src="replay\.svg" alt="[^"]+">/);
+    expect(HTML.get('inspector.md')).toContain('[Picture in the repository: ');
+  });
+
+  it('searches in the browser as the Worker does', async () => {
+    const page = { q: { value: '' }, found: { innerHTML: '' } };
+    const script = `${SITE.get('search-index.js')}${new TextDecoder().decode(SITE.get('search.js') as Uint8Array)}`;
+    const run = new Function('location', 'document', script);
+    run({ search: '?q=Budget+GOAL' }, { getElementById: (id: 'q' | 'found') => page[id] });
+    await new Promise((done) => setImmediate(done));
+
+    expect(page.q.value).toBe('Budget GOAL');
+    expect(page.found.innerHTML).toContain(
+      '<a href="modes.html#a-budget-is-a-goal">Modes: A budget is a goal</a>',
+    );
+  });
+});
+
 it('a page is shown as text where it is no Markdown, and links to no file that is not served', () => {
   const { html } = htmlOf(
-    'A <script>alert(1)</script> & `<b>`, [a file](../src/a.ts), [bad](javascript:alert(1)), ![x"y](p.png)',
-    new Set(['modes.md']),
+    '| | b |\n| --- | --- |\n| a | c |\n\nA <script>alert(1)</script> & `<b>`, [a file](../src/a.ts), [bad](javascript:alert(1)), ![x"y](p.png)',
+    new Map([['modes.md', 'modes']]),
   );
 
   expect(html).not.toMatch(/<script|<b>|javascript|<img|href/);
+  expect(html).toContain('<tr><td></td><th>b</th></tr>');
   expect(html).toContain('a file');
   expect(html).toContain('&lt;b&gt;');
   expect(html).toContain('x&#34;y');
