@@ -1,4 +1,4 @@
-/** What a search has found, as HTML. The Worker's page has it, and the script of the site makes it. */
+/** What a search has found, as HTML: in the Worker's page, and by the script of the site. */
 import { html } from 'hono/html';
 import type { Html } from '../page/text.ts';
 import { queryWords, searchSections } from './search.ts';

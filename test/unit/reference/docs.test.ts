@@ -1,4 +1,4 @@
-/** The pages as HTML, as the Worker serves them and as files of a site, and the search over them. */
+/** The pages as HTML, of the Worker and of the site, and the search over them. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
