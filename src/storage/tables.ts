@@ -139,8 +139,10 @@ export class LazyTables {
       this.drop();
       return false;
     }
-    for (const column of added)
-      if (!has(column.split(' ', 1).join())) this.sql.exec(`ALTER TABLE ${name} ADD COLUMN ${column}`);
+    const lacking = added.filter((column) => !has(column.split(' ', 1).join()));
+    for (const column of lacking) this.sql.exec(`ALTER TABLE ${name} ADD COLUMN ${column}`);
+    // The indices that came with the columns.
+    if (lacking.length > 0) this.sql.exec(this.schema);
     for (const column of retired.filter(has)) this.sql.exec(`ALTER TABLE ${name} DROP COLUMN ${column}`);
     return true;
   }

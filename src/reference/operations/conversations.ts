@@ -18,6 +18,8 @@ import * as schemas from '../schemas/conversations.ts';
 
 const id = { type: 'string', minLength: 1, maxLength: 256 };
 
+const FROM_0 = { type: 'integer', minimum: 0 };
+
 const ID = inPath('id', "The conversation's id, as its requests name it.", id, 'case-4711');
 
 const USER = query(
@@ -52,7 +54,8 @@ const OF_CONVERSATIONS = routes(
     'get /v1/conversations': {
       id: 'listConversations',
       summary: "The key's conversations, sorted or searched",
-      description: 'With `status`, a page that is not the last may be shorter than its limit, or empty.',
+      description:
+        'With `status`, a search or a filter, a page that is not the last may be shorter than its limit, or empty: it looks at a bounded number of conversations.',
       parameters: [
         LIMIT(20, 100),
         CURSOR,
@@ -66,14 +69,24 @@ const OF_CONVERSATIONS = routes(
         }),
         query(
           'sort',
-          'By when they were first seen, by their last use, by their requests, or by their net savings.',
-          { type: 'string', enum: ['created', 'used', 'requests', 'net'], default: 'created' },
+          'By when they were first seen, by their last use, by their requests, by their net savings, or by what they have cost.',
+          { type: 'string', enum: ['created', 'used', 'requests', 'net', 'paid'], default: 'created' },
         ),
         query('order', 'Where the value of `sort` is not known, a conversation comes last in either order.', {
           type: 'string',
           enum: ['desc', 'asc'],
           default: 'desc',
         }),
+        query('user', 'Only conversations of this user.', id),
+        query('model', 'Only those whose newest request named this model.', id),
+        query('outcome', 'Only those whose newest request was answered, or has failed.', {
+          type: 'string',
+          enum: ['answered', 'failed'],
+        }),
+        query('used_since', 'Only those that were last used then or later, in seconds since 1970.', FROM_0),
+        query('used_until', 'Only those that were last used then or earlier, in seconds since 1970.', FROM_0),
+        query('paid_from', 'Only those that have cost so much or more, in nanodollars.', FROM_0),
+        query('paid_to', 'Only those that have cost so much or less, in nanodollars.', FROM_0),
       ],
       answers: { 200: json('A page.', schemas.conversationPage) },
       samples: clientSample("const { data } = await client.get('/conversations');"),

@@ -18,6 +18,10 @@ export const listedConversation = z.strictObject({
   versions: count.describe('Versions of the summary that are kept.'),
   requests: count.describe('Those that have left an event.'),
   last_request_at: seconds.nullable().describe('Of the newest one.'),
+  last_request_status: z
+    .int()
+    .nullable()
+    .describe("The HTTP status of the newest one's answer; null without a request."),
   model: z.string().nullable().describe('Of the newest one.'),
   bill: shownSumsSchema,
 });

@@ -6,32 +6,39 @@ import { billSumsJson } from '../../memory/money/bill-sums.ts';
 import { ApiError } from '../../request/errors.ts';
 import type { AppEnv, Services } from '../../request/services.ts';
 import { idsIn, openingIn } from '../../storage/conversation/names.ts';
-import { type ListQuery, ORDERS, SORTS } from '../../storage/tenant/listing.ts';
+import { ORDERS, OUTCOMES, type Range, SORTS } from '../../storage/tenant/listing.ts';
 import { type Tenant, tenantsOf } from '../../tenant/identity.ts';
 import { type PageSizes, pageSize } from '../page-size.ts';
 import { stored } from '../stored.ts';
 import { verifiedTenant } from '../verified-tenant.ts';
-import { listedOf, type Place, STATUSES, type Status, type Stood, standingsOf } from './standings.ts';
+import {
+  type CallersQuery,
+  listedOf,
+  type Place,
+  STATUSES,
+  type Status,
+  type Stood,
+  standingsOf,
+} from './standings.ts';
 
 const PAGE: PageSizes = { usual: 20, largest: 100 };
 
 /** How many conversations a page looks at, where most have another status than the wanted one. */
 const MOST_READ = 100;
 
-/** In characters, of a search. */
+/** In characters, of a search, a user or a model. */
 const LONGEST_TEXT = 256;
 
-/** With `status`, a page may be shorter than its limit, or empty, and not be the last. */
+/**
+ * With a search or a filter, a page may be shorter than its limit, or empty, and not be the last:
+ * it looks at a bounded number of conversations.
+ */
 export async function listConversations(c: Context<AppEnv>): Promise<Response> {
   const services = c.get('services');
   const tenants = tenantsOf(await verifiedTenant(c, 'read'));
   const limit = pageSize(c.req.query('limit'), PAGE);
   const status = oneOf(STATUSES, 'status', c.req.query('status'));
-  const query: ListQuery = {
-    sort: oneOf(SORTS, 'sort', c.req.query('sort')) ?? 'created',
-    order: oneOf(ORDERS, 'order', c.req.query('order')) ?? 'desc',
-    text: textIn(c.req.query('q')),
-  };
+  const query = queryIn((name) => c.req.query(name));
   const place = placeIn(c.req.query('cursor'), query);
   const { found, next } = await stored(c, () => pageOf(tenants, query, place, limit, status, services));
   return c.json({
@@ -42,9 +49,23 @@ export async function listConversations(c: Context<AppEnv>): Promise<Response> {
   });
 }
 
+/** @throws ApiError that names the parameter */
+function queryIn(asked: (name: string) => string | undefined): CallersQuery {
+  return {
+    sort: oneOf(SORTS, 'sort', asked('sort')) ?? 'created',
+    order: oneOf(ORDERS, 'order', asked('order')) ?? 'desc',
+    text: textIn('q', asked('q')) ?? '',
+    user: textIn('user', asked('user')) || undefined,
+    model: textIn('model', asked('model')) || undefined,
+    outcome: oneOf(OUTCOMES, 'outcome', asked('outcome')),
+    used: rangeIn(asked, 'used_since', 'used_until', 'seconds since 1970', 1_000),
+    paid: rangeIn(asked, 'paid_from', 'paid_to', 'nanodollars', 1),
+  };
+}
+
 async function pageOf(
   tenants: readonly Tenant[],
-  query: ListQuery,
+  query: CallersQuery,
   start: Place | null,
   limit: number,
   wanted: Status | undefined,
@@ -52,7 +73,7 @@ async function pageOf(
 ): Promise<{ found: Stood[]; next: Place | null }> {
   const most = wanted === undefined ? limit : MOST_READ;
   // At once, since each listing may sort all conversations. One more shows whether there are any.
-  const listed = await listedOf(tenants, query, start, most + 1, services);
+  const { found: listed, stopped } = await listedOf(tenants, query, start, most + 1, services);
   const candidates = listed.slice(0, most);
   const found: Stood[] = [];
   let read = 0;
@@ -64,7 +85,7 @@ async function pageOf(
       read++;
     }
   }
-  return { found, next: read < listed.length ? (candidates[read - 1] ?? null) : null };
+  return { found, next: read < listed.length ? (candidates[read - 1] ?? null) : stopped };
 }
 
 function conversationJson({ name, lastUsed, standing, status }: Stood): object {
@@ -82,6 +103,7 @@ function conversationJson({ name, lastUsed, standing, status }: Stood): object {
     versions,
     requests,
     last_request_at: newest && secondsOf(newest.at),
+    last_request_status: newest?.status ?? null,
     model: newest?.model ?? null,
     bill: billSumsJson(standing.bills),
   };
@@ -98,20 +120,37 @@ function oneOf<Value extends string>(
   throw new ApiError('invalid_value', `${name} must be one of ${values.join(', ')}.`, name);
 }
 
-function textIn(text = ''): string {
-  if (text.length <= LONGEST_TEXT) return text;
-  throw new ApiError('invalid_value', `q must have at most ${LONGEST_TEXT} characters.`, 'q');
+function textIn(name: string, text: string | undefined): string | undefined {
+  if (text === undefined || text.length <= LONGEST_TEXT) return text;
+  throw new ApiError('invalid_value', `${name} must have at most ${LONGEST_TEXT} characters.`, name);
 }
 
-/** `0-17`, or `0-17-4073600` in a list that is sorted by a value. */
-function cursorOf({ index, at, value }: Place, { sort }: ListQuery): string {
-  return sort === 'created' ? `${index}-${at}` : `${index}-${at}-${value}`;
+/** @param factor from the unit of the parameters to the range's */
+function rangeIn(
+  asked: (name: string) => string | undefined,
+  from: string,
+  to: string,
+  unit: string,
+  factor: number,
+): Range {
+  const numberOf = (name: string): number | null => {
+    const text = asked(name);
+    if (text === undefined) return null;
+    if (/^\d{1,15}$/.test(text)) return Number(text) * factor;
+    throw new ApiError('invalid_value', `${name} must be a whole number of ${unit}, 0 or more.`, name);
+  };
+  return { from: numberOf(from), to: numberOf(to) };
 }
 
-function placeIn(cursor: string | undefined, { sort }: ListQuery): Place | null {
+/** `0-17`, or `0-17-4073600-0` in a list that is sorted by a value. */
+function cursorOf({ index, at, value, walk }: Place, { sort }: CallersQuery): string {
+  return sort === 'created' ? `${index}-${at}` : `${index}-${at}-${value}-${walk}`;
+}
+
+function placeIn(cursor: string | undefined, { sort }: CallersQuery): Place | null {
   if (cursor === undefined) return null;
-  const [, index, at, value] = /^(\d)-(\d{1,15})(?:-(-?\d{1,16}))?$/.exec(cursor) ?? [];
+  const [, index, at, value, walk] = /^(\d)-(\d{1,15})(?:-(-?\d{1,16})-(\d))?$/.exec(cursor) ?? [];
   if (index !== undefined && (value === undefined) === (sort === 'created'))
-    return { index: Number(index), at: Number(at), value: Number(value ?? 0) };
+    return { index: Number(index), at: Number(at), value: Number(value ?? 0), walk: Number(walk ?? 0) };
   throw new ApiError('invalid_value', 'cursor must be the cursor of the previous page.', 'cursor');
 }

@@ -2,7 +2,9 @@
 import { AT_ONCE, fewAtOnce } from '../../lib/slots.ts';
 import type { Services } from '../../request/services.ts';
 import type { ConversationNumbers } from '../../storage/conversation/memories.ts';
+import { userName } from '../../storage/conversation/names.ts';
 import {
+  comparePlaces,
   FIRST_AT,
   LAST_AT,
   type ListedConversation,
@@ -10,6 +12,9 @@ import {
   type ListQuery,
 } from '../../storage/tenant/listing.ts';
 import type { Tenant } from '../../tenant/identity.ts';
+
+/** A query of a caller, in whose lists of several tenants the names of a user differ. */
+export type CallersQuery = Omit<ListQuery, 'names'> & { readonly user?: string | undefined };
 
 export const STATUSES = ['healthy', 'degraded', 'stuck'] as const;
 export type Status = (typeof STATUSES)[number];
@@ -30,6 +35,13 @@ export interface Place extends ListPlace {
   readonly index: number;
 }
 
+/** A part of the conversations of a caller. */
+interface CallersPart {
+  readonly found: readonly Placed[];
+  /** How far it is complete, if a list has ended early; null if none has. */
+  readonly stopped: Place | null;
+}
+
 /**
  * The conversations of a caller in the order of a query. Conversations with the same value come in
  * the order of the tenants, so under `created` one list follows the other.
@@ -39,11 +51,11 @@ export interface Place extends ListPlace {
  */
 export async function listedOf(
   tenants: readonly Tenant[],
-  query: ListQuery,
+  { user, ...query }: CallersQuery,
   after: Place | null,
   most: number,
   services: Services,
-): Promise<Placed[]> {
+): Promise<CallersPart> {
   const isDescending = query.order === 'desc';
   const rankOf = (index: number): number => (isDescending ? index : -index);
   const lists = await Promise.all(
@@ -51,19 +63,23 @@ export async function listedOf(
       await services.runOutboxes.settled(id);
       const isLater = after !== null && rankOf(index) > rankOf(after.index);
       const beside = isLater === isDescending ? LAST_AT : FIRST_AT;
-      const place = after && { value: after.value, at: index === after.index ? after.at : beside };
-      const listed = await services.tenant(id)((stub) => stub.list(query, place, most));
-      return listed.map((one) => ({ ...one, index }));
+      const place = after && { ...after, at: index === after.index ? after.at : beside };
+      const names = user === undefined ? '' : `${userName(id, user)}:`;
+      const { found, stopped } = await services.tenant(id)((stub) =>
+        stub.list({ ...query, names }, place, most),
+      );
+      return { found: found.map((one) => ({ ...one, index })), stopped: stopped && { ...stopped, index } };
     }),
   );
-  const direction = isDescending ? -1 : 1;
-  return lists
-    .flat()
-    .sort(
-      (a, b) =>
-        direction * (a.value - b.value) || rankOf(a.index) - rankOf(b.index) || direction * (a.at - b.at),
-    )
-    .slice(0, most);
+  const inList = comparePlaces(query.order);
+  const compare = (one: Place, other: Place): number =>
+    inList({ ...one, at: 0 }, { ...other, at: 0 }) ||
+    rankOf(one.index) - rankOf(other.index) ||
+    inList(one, other);
+  const [stop] = lists.flatMap(({ stopped }) => stopped ?? []).sort(compare);
+  const found = lists.flatMap((list) => list.found).sort(compare);
+  const complete = stop ? found.filter((one) => compare(one, stop) <= 0) : found;
+  return { found: complete.slice(0, most), stopped: stop ?? null };
 }
 
 /** Reads a few at a time. @throws StoreError */

@@ -32,7 +32,10 @@ async function getNewest(c: Context<AppEnv>): Promise<Response> {
     const lists = await Promise.all(
       tenants.map((tenant) => listedOf([tenant], NEWEST, null, each, services)),
     );
-    return standingsOf(lists.flat(), services);
+    return standingsOf(
+      lists.flatMap(({ found }) => found),
+      services,
+    );
   });
   const days = all.flatMap(({ standing }) => standing.days);
   const byDay = new Map<number, GenerationTimes[]>();

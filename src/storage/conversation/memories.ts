@@ -230,9 +230,12 @@ export interface SavedMemory extends Pick<Overview, 'settings'> {
 
 /** A conversation in numbers. */
 export interface ConversationNumbers extends SummaryNumbers {
-  /** How many requests it had, and the newest one that is kept, with its time in milliseconds. */
+  /**
+   * How many requests it had, and the newest one that is kept, with its time in milliseconds and
+   * the HTTP status of its answer.
+   */
   readonly requests: number;
-  readonly newest: { readonly model: string | null; readonly at: number } | null;
+  readonly newest: { readonly model: string | null; readonly at: number; readonly status: number } | null;
 }
 
 /** The summaries of a conversation in numbers, and what it has cost. */

@@ -282,7 +282,7 @@ export abstract class ConversationMemoryObject<Material>
     // Who reads a list reads sums, too.
     await soon(TIME_LIMITS.keptEventsMs, this.sums.report());
     const { count, run } = this.runs.newest();
-    const newest = run && { model: run.model, at: run.created_at };
+    const newest = run && { model: run.model, at: run.created_at, status: run.status };
     return { ...this.chain.standing(), requests: count, newest };
   }
 
@@ -449,7 +449,15 @@ export abstract class ConversationMemoryObject<Material>
     const days = this.bills.days();
     if (Object.keys(days).length === 0) return undefined;
     const { count, run } = this.runs.newest();
-    const { net } = billSumsJson(this.bills.sums());
-    return { requests: count, net, lastRequest: run?.created_at ?? null, model: run?.model ?? null, days };
+    const { net, actual } = billSumsJson(this.bills.sums());
+    return {
+      requests: count,
+      net,
+      lastRequest: run?.created_at ?? null,
+      model: run?.model ?? null,
+      paid: actual,
+      lastStatus: run?.status ?? null,
+      days,
+    };
   }
 }

@@ -18,6 +18,10 @@ export interface ConversationSums {
   /** Of the newest request, in milliseconds since 1970; null without one. */
   readonly lastRequest: number | null;
   readonly model: string | null;
+  /** What all have cost, in nanodollars; null if it is not known. */
+  readonly paid: number | null;
+  /** The HTTP status of the newest request; null without one. */
+  readonly lastStatus: number | null;
   /** Of its newest days. */
   readonly days: SumsByDay;
 }

@@ -1,23 +1,48 @@
-/** A tenant's conversations in order: sorted, searched, and page by page. */
+/**
+ * A tenant's conversations in order: sorted, searched, filtered, and page by page. A page is read
+ * along the index of its order and looks at a bounded number of conversations, however many there
+ * are: one that reaches the bound ends early, and says where.
+ */
 import { idsIn, openingIn } from '../conversation/names.ts';
 
-export const SORTS = ['created', 'used', 'requests', 'net'] as const;
+export const SORTS = ['created', 'used', 'requests', 'net', 'paid'] as const;
 export const ORDERS = ['desc', 'asc'] as const;
+export const OUTCOMES = ['answered', 'failed'] as const;
+
+/** The conversations that a page looks at, at most. Each is about three rows. */
+export const MOST_LOOKED_AT = 4_000;
+
+/** Both ends are part of it; null: none. */
+export interface Range {
+  readonly from: number | null;
+  readonly to: number | null;
+}
 
 /** Which conversations are listed, and how. */
 export interface ListQuery {
   /**
-   * By when they were first seen, by their last use, by the number of their requests, or by what
-   * they have saved, net.
+   * By when they were first seen, by their newest request (without one, by their last use), by the
+   * number of their requests, by what they have saved, net, or by what they have cost.
    */
   readonly sort: (typeof SORTS)[number];
   readonly order: (typeof ORDERS)[number];
   /** Only those whose name, user, opening or model contains this text; empty: all. */
   readonly text: string;
+  /** Only those whose object's name starts with this text, as of a user; empty: all. */
+  readonly names?: string;
+  /** Of the newest request. */
+  readonly model?: string | undefined;
+  readonly outcome?: (typeof OUTCOMES)[number] | undefined;
+  /** When they were last used, in milliseconds, as the order `used` has it. */
+  readonly used?: Range;
+  /** What they have cost, in nanodollars. */
+  readonly paid?: Range;
 }
 
 /** A place in a list, such as the end of a page. */
 export interface ListPlace {
+  /** Which walk has it. Conversations without the value follow the others, in either order. */
+  readonly walk: number;
   /** What the list is sorted by; 0 if by `created`. */
   readonly value: number;
   /** Orders those with one value. */
@@ -31,25 +56,63 @@ export interface ListedConversation extends ListPlace {
   readonly lastUsed: number | null;
 }
 
+/** A part of a list. */
+export interface ListPart {
+  readonly found: readonly ListedConversation[];
+  /** The last place that it has looked at, if it has ended early; null if not. */
+  readonly stopped: ListPlace | null;
+}
+
 /** Places before and after all others. */
 export const FIRST_AT = 0;
 export const LAST_AT = Number.MAX_SAFE_INTEGER;
 
-const VALUES: Readonly<Record<Exclude<ListQuery['sort'], 'created'>, string>> = {
-  used: 'coalesce(s.last_request, c.last_used)',
-  requests: 's.requests',
-  net: 's.net',
+interface Row {
+  readonly at: number;
+  readonly name: string;
+  readonly lastUsed: number | null;
+  readonly lastRequest: number | null;
+  readonly model: string | null;
+  readonly requests: number | null;
+  readonly net: number | null;
+  readonly paid: number | null;
+  readonly lastStatus: number | null;
+}
+
+const COLUMNS = `c.conversation_id AS at, c.name, c.last_used AS lastUsed, s.last_request AS lastRequest,
+  s.model, s.requests, s.net, s.paid, s.last_status AS lastStatus`;
+
+type Value = (row: Row) => number | null;
+
+/** A way along an index. Rows without its value, or on a walk before, are not on it. */
+interface Walk {
+  /** The column, which its table has an index of; null: the conversation's id. */
+  readonly column: string | null;
+  readonly value: Value;
+}
+
+const BY_ID: Walk = { column: null, value: () => 0 };
+
+const WALKS: Readonly<Record<ListQuery['sort'], readonly Walk[]>> = {
+  created: [BY_ID],
+  used: [
+    { column: 's.last_request', value: ({ lastRequest }) => lastRequest },
+    { column: 'c.last_used', value: ({ lastUsed }) => lastUsed },
+    BY_ID,
+  ],
+  requests: [{ column: 's.requests', value: ({ requests }) => requests }, BY_ID],
+  net: [{ column: 's.net', value: ({ net }) => net }, BY_ID],
+  paid: [{ column: 's.paid', value: ({ paid }) => paid }, BY_ID],
 };
 
-/** Where the value is not known: such conversations come last in either order. */
-const UNKNOWN = { desc: Number.MIN_SAFE_INTEGER, asc: Number.MAX_SAFE_INTEGER };
-
-type Row = ListedConversation & { model: string | null };
+/** @returns less than 0 if the first comes first */
+export function comparePlaces(order: ListQuery['order']): (one: ListPlace, other: ListPlace) => number {
+  const direction = order === 'desc' ? -1 : 1;
+  return (one, other) =>
+    one.walk - other.walk || direction * (one.value - other.value) || direction * (one.at - other.at);
+}
 
 /**
- * Reads no more rows than the page needs where nothing is searched and the order is `created`, and
- * else the rows of all conversations.
- *
  * @param sums a table as `conversation_sums`
  * @param after the place to go on from; null: the beginning
  * @param end of the names of those that are left out
@@ -57,38 +120,115 @@ type Row = ListedConversation & { model: string | null };
 export function listConversations(
   sql: SqlStorage,
   sums: string,
-  { sort, order, text }: ListQuery,
+  query: ListQuery,
   after: ListPlace | null,
   most: number,
   end: string,
-): ListedConversation[] {
-  const beyond = order === 'desc' ? '<' : '>';
-  const value = sort === 'created' ? '0' : `coalesce(${VALUES[sort]}, ${UNKNOWN[order]})`;
-  const isAfter = `c.conversation_id ${beyond} ?2`;
-  const rows = sql.exec<Row & Record<string, SqlStorageValue>>(
-    `SELECT ${value} AS value, c.conversation_id AS at, c.name, c.last_used AS lastUsed, s.model
-     FROM conversations c LEFT JOIN ${sums} s ON s.conversation_id = c.conversation_id
-     WHERE substr(c.name, ?3) <> ?4 AND (?1 IS NULL OR ${
-       sort === 'created' ? isAfter : `${value} ${beyond} ?1 OR (${value} = ?1 AND ${isAfter})`
-     })
-     ORDER BY ${sort === 'created' ? '' : `value ${order}, `}c.conversation_id ${order}`,
-    after?.value ?? null,
-    after?.at ?? null,
-    -end.length,
-    end,
-  );
-  const wanted = text.toLowerCase();
-  const found: ListedConversation[] = [];
-  if (most < 1) return found;
-  for (const { model, ...one } of rows) {
-    if (hasText(one.name, model, wanted)) found.push(one);
-    if (found.length === most) break;
+): ListPart {
+  const walks = WALKS[query.sort];
+  const isWanted = filterOf(query, end);
+  const few = query.names ? fewNamed(sql, sums, query.names) : undefined;
+  if (few) {
+    const compare = comparePlaces(query.order);
+    const found = few
+      .filter(isWanted)
+      .map((row) => listed(row, walks))
+      .filter((one) => after === null || compare(after, one) < 0)
+      .sort(compare);
+    return { found: found.slice(0, most), stopped: null };
   }
-  return found;
+  const found: ListedConversation[] = [];
+  let looked = 0;
+  for (let walk = after?.walk ?? 0; walk < walks.length && found.length < most; walk++) {
+    const from = after?.walk === walk ? after : null;
+    for (const row of along(sql, sums, walks[walk] ?? BY_ID, query.order, from)) {
+      const one = listed(row, walks);
+      if (one.walk === walk && isWanted(row)) found.push(one);
+      if (found.length === most) break;
+      if (++looked < MOST_LOOKED_AT) continue;
+      const value = walks[walk]?.value(row) ?? 0;
+      return { found, stopped: { walk, value, at: row.at } };
+    }
+  }
+  return { found, stopped: null };
+}
+
+/** Those whose names start with a text; undefined if there are more than a page looks at. */
+function fewNamed(sql: SqlStorage, sums: string, names: string): Row[] | undefined {
+  const rows = sql
+    .exec<Row & Record<string, SqlStorageValue>>(
+      `SELECT ${COLUMNS} FROM conversations c LEFT JOIN ${sums} s ON s.conversation_id = c.conversation_id
+       WHERE c.name >= ? AND c.name < ? LIMIT ?`,
+      names,
+      `${names}\u{10ffff}`,
+      MOST_LOOKED_AT + 1,
+    )
+    .toArray();
+  return rows.length > MOST_LOOKED_AT ? undefined : rows;
+}
+
+/** The rows of a walk, which are read as they are asked for. */
+function* along(
+  sql: SqlStorage,
+  sums: string,
+  { column }: Walk,
+  order: ListQuery['order'],
+  after: ListPlace | null,
+): Iterable<Row> {
+  const [table, other] = [`${sums} s`, 'conversations c'];
+  const isOfSums = column?.startsWith('s.') === true;
+  const from = isOfSums ? `${table} CROSS JOIN ${other}` : `${other} LEFT JOIN ${table}`;
+  const id = isOfSums ? 's.conversation_id' : 'c.conversation_id';
+  const beyond = order === 'desc' ? '<' : '>';
+  const read = (where: string, ...values: number[]) =>
+    sql.exec<Row & Record<string, SqlStorageValue>>(
+      `SELECT ${COLUMNS} FROM ${from} ON s.conversation_id = c.conversation_id WHERE ${where}
+       ORDER BY ${column === null ? '' : `${column} ${order}, `}${id} ${order}`,
+      ...values,
+    );
+  if (column === null) {
+    yield* after ? read(`${id} ${beyond} ?`, after.at) : read('TRUE');
+    return;
+  }
+  // Two ranges of the index, since one condition for both reads all rows with the value again.
+  if (after) yield* read(`${column} = ? AND ${id} ${beyond} ?`, after.value, after.at);
+  yield* after ? read(`${column} ${beyond} ?`, after.value) : read(`${column} IS NOT NULL`);
+}
+
+/** A row on the first walk that has its value. */
+function listed(row: Row, walks: readonly Walk[]): ListedConversation {
+  const walk = walks.findIndex(({ value }) => value(row) !== null);
+  return { walk, value: walks[walk]?.value(row) ?? 0, at: row.at, name: row.name, lastUsed: row.lastUsed };
+}
+
+function filterOf(
+  { text, names = '', model, outcome, used, paid }: ListQuery,
+  end: string,
+): (row: Row) => boolean {
+  const wanted = text.toLowerCase();
+  return (row) =>
+    !row.name.endsWith(end) &&
+    row.name.startsWith(names) &&
+    (model === undefined || row.model === model) &&
+    (outcome === undefined || outcomeOf(row) === outcome) &&
+    isWithin(row.lastRequest ?? row.lastUsed, used) &&
+    isWithin(row.paid, paid) &&
+    hasText(row, wanted);
+}
+
+function outcomeOf({ lastStatus }: Row): ListQuery['outcome'] {
+  if (lastStatus === null) return undefined;
+  return lastStatus >= 400 ? 'failed' : 'answered';
+}
+
+function isWithin(value: number | null, range: Range | undefined): boolean {
+  const { from = null, to = null } = range ?? {};
+  if (from === null && to === null) return true;
+  return value !== null && (from === null || value >= from) && (to === null || value <= to);
 }
 
 /** @param wanted in lower case */
-function hasText(name: string, model: string | null, wanted: string): boolean {
+function hasText({ name, model }: Row, wanted: string): boolean {
   if (wanted === '') return true;
   const { user, conversation } = idsIn(name);
   return [conversation, user, openingIn(name), model].some((one) => one?.toLowerCase().includes(wanted));

@@ -42,7 +42,7 @@ import {
 } from './callers.ts';
 import { eraseStep, expireStep, type Ground } from './deletion.ts';
 import { type Deletable, Deletions } from './deletions.ts';
-import type { ListedConversation, ListPlace, ListQuery } from './listing.ts';
+import type { ListPart, ListPlace, ListQuery } from './listing.ts';
 import type { CallerUsage, RegisterApi, TenantApi } from './remote.ts';
 import { type KnownConversation, type NotedConversation, TenantRows } from './rows.ts';
 import { type SavedConversation, type SavedRef, TenantBackup } from './saved-tenant.ts';
@@ -100,7 +100,7 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi,
     this.rows.setSums(conversation, sums, this.now());
   }
 
-  list(query: ListQuery, after: ListPlace | null, most: number): readonly ListedConversation[] {
+  list(query: ListQuery, after: ListPlace | null, most: number): ListPart {
     return this.rows.list(query, after, most, OF_PASSAGES);
   }
 

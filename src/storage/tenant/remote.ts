@@ -17,7 +17,7 @@ import type {
 } from './blocks.ts';
 import type { CallerChange, RegisteredCaller, RegisteredCallers, SeenTenant } from './callers.ts';
 import type { Deletable } from './deletions.ts';
-import type { ListedConversation, ListPlace, ListQuery } from './listing.ts';
+import type { ListPart, ListPlace, ListQuery } from './listing.ts';
 import type { KnownConversation, NotedConversation } from './rows.ts';
 import type { SavedConversation, SavedRef } from './saved-tenant.ts';
 import type { EndedCall, Refused, Reservation, Reserved, SpentDay } from './spending.ts';
@@ -29,7 +29,7 @@ export interface TenantApi extends BackupApi {
   /** Sets what a conversation has sent and cost. One that is not known is not noted by this. */
   noteSums(conversation: string, sums: ConversationSums): void;
   /** Without the conversations with a user's passages. See `listConversations`. */
-  list(query: ListQuery, after: ListPlace | null, most: number): readonly ListedConversation[];
+  list(query: ListQuery, after: ListPlace | null, most: number): ListPart;
   /** See `UsageRows`. */
   days(from: number, to: number): SumsByDay;
   find(conversation: string): KnownConversation | null;

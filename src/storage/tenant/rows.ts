@@ -5,7 +5,7 @@
 
 import type { ConversationSums } from '../conversation/sum-reports.ts';
 import type { LazyTables, Tables } from '../tables.ts';
-import { type ListedConversation, type ListPlace, type ListQuery, listConversations } from './listing.ts';
+import { type ListPart, type ListPlace, type ListQuery, listConversations } from './listing.ts';
 import { UsageRows } from './usage.ts';
 
 const SCHEMA = `
@@ -114,8 +114,9 @@ export class TenantRows {
   }
 
   /** @param end of the names of those that are left out */
-  list(query: ListQuery, after: ListPlace | null, most: number, end: string): ListedConversation[] {
-    return this.exists() ? listConversations(this.sql, this.usage.source, query, after, most, end) : [];
+  list(query: ListQuery, after: ListPlace | null, most: number, end: string): ListPart {
+    if (!this.exists()) return { found: [], stopped: null };
+    return listConversations(this.sql, this.usage.source, query, after, most, end);
   }
 
   /** Sets what a conversation has sent and cost, if it is known. @param now in milliseconds */

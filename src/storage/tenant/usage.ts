@@ -29,13 +29,6 @@ const ADDED = [
 ];
 
 const SCHEMA = `
-  CREATE TABLE IF NOT EXISTS conversation_sums (
-    conversation_id INTEGER PRIMARY KEY,
-    requests INTEGER NOT NULL,
-    net INTEGER,
-    last_request INTEGER,
-    model TEXT
-  );
   CREATE TABLE IF NOT EXISTS day_sums (
     day INTEGER NOT NULL,
     conversation_id INTEGER NOT NULL,
@@ -43,6 +36,35 @@ const SCHEMA = `
     ${ADDED.join(',\n    ')},
     PRIMARY KEY (day, conversation_id)
   ) WITHOUT ROWID;
+`;
+
+/** What 0.9 and earlier lack. */
+const PAID = 'paid INTEGER';
+const LAST_STATUS = 'last_status INTEGER';
+
+const SUMS = ['requests', 'net', 'last_request', 'model', 'paid', 'last_status'] as const;
+
+/** An index for each order of a list (`listing.ts`). */
+const SUMS_SCHEMA = `
+  CREATE TABLE IF NOT EXISTS conversation_sums (
+    conversation_id INTEGER PRIMARY KEY,
+    requests INTEGER NOT NULL,
+    net INTEGER,
+    last_request INTEGER,
+    model TEXT,
+    ${PAID},
+    ${LAST_STATUS}
+  );
+  ${['requests', 'net', 'last_request', 'paid']
+    .map((name) => `CREATE INDEX IF NOT EXISTS sums_by_${name} ON conversation_sums (${name});`)
+    .join('\n  ')}
+`;
+
+/** Entries of an index whose value stays are not written again. */
+const SET_SUMS = `
+  INSERT INTO conversation_sums (conversation_id, ${SUMS.join(', ')})
+  VALUES (?, ${SUMS.map(() => '?').join(', ')})
+  ON CONFLICT (conversation_id) DO UPDATE SET ${SUMS.map((name) => `${name} = excluded.${name}`).join(', ')}
 `;
 
 /** A day that was reported before and has not changed writes no row. */
@@ -67,40 +89,36 @@ const DAYS = `day IN
 export class UsageRows {
   private readonly sql: SqlStorage;
   private readonly tables: LazyTables;
+  private readonly sums: LazyTables;
 
   constructor(tables: Tables) {
     this.sql = tables.sql;
-    this.tables = tables.lazy(['day_sums', 'conversation_sums'], SCHEMA, { added: ADDED });
+    this.tables = tables.lazy(['day_sums'], SCHEMA, { added: ADDED });
+    this.sums = tables.lazy(['conversation_sums'], SUMS_SCHEMA, { added: [PAID, LAST_STATUS] });
   }
 
   /** Rows of conversations, to be joined to the rows of `TenantRows`; none before the first one. */
   get source(): string {
-    if (this.tables.exists()) return 'conversation_sums';
-    return '(SELECT 0 AS conversation_id, 0 AS requests, NULL AS net, NULL AS last_request, NULL AS model WHERE 0)';
+    if (this.sums.exists()) return 'conversation_sums';
+    return `(SELECT 0 AS conversation_id, ${SUMS.map((name) => `NULL AS ${name}`).join(', ')} WHERE 0)`;
   }
 
   /** Sets the sums of a conversation. @param now in milliseconds since 1970 */
-  set(id: number, { requests, net, lastRequest, model, days }: ConversationSums, now: number): void {
+  set(id: number, sums: ConversationSums, now: number): void {
+    const { requests, net, lastRequest, model, paid, lastStatus, days } = sums;
     this.tables.make();
+    this.sums.make();
     const oldest = dayOf(now) - KEPT_DAYS + 1;
-    this.sql.exec(
-      `INSERT OR REPLACE INTO conversation_sums (conversation_id, requests, net, last_request, model)
-       VALUES (?, ?, ?, ?, ?)`,
-      id,
-      requests,
-      net,
-      lastRequest,
-      model,
-    );
-    for (const [day, sums] of Object.entries(days))
+    this.sql.exec(SET_SUMS, id, requests, net, lastRequest, model, paid, lastStatus);
+    for (const [day, ofDay] of Object.entries(days))
       if (Number(day) >= oldest)
         this.sql.exec(
           SET_DAY,
           Number(day),
           id,
-          ...DAY_SUMS_NAMES.map((name) => sums[name]),
-          ...NAMED_SUMS_NAMES.map((name) => JSON.stringify(sums[name] ?? {})),
-          ...LAST_TIMES.map((name) => sums[name] ?? 0),
+          ...DAY_SUMS_NAMES.map((name) => ofDay[name]),
+          ...NAMED_SUMS_NAMES.map((name) => JSON.stringify(ofDay[name] ?? {})),
+          ...LAST_TIMES.map((name) => ofDay[name] ?? 0),
         );
     this.sql.exec('DELETE FROM day_sums WHERE day < ?', oldest);
   }
@@ -141,7 +159,7 @@ export class UsageRows {
 
   /** Forgets a conversation. */
   delete(id: number): void {
-    if (!this.tables.exists()) return;
+    if (!this.sums.exists() || !this.tables.exists()) return;
     this.sql.exec('DELETE FROM conversation_sums WHERE conversation_id = ?', id);
     this.sql.exec(`DELETE FROM day_sums WHERE conversation_id = ?1 AND ${DAYS}`, id);
   }

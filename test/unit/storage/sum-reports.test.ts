@@ -24,7 +24,15 @@ function reporting() {
   const sums = (): ConversationSums | undefined => {
     const { requests } = state;
     if (requests === undefined) return undefined;
-    return { requests, net: null, lastRequest: null, model: null, days: { 1: { ...NO_DAY_SUMS, requests } } };
+    return {
+      requests,
+      net: null,
+      lastRequest: null,
+      model: null,
+      paid: null,
+      lastStatus: null,
+      days: { 1: { ...NO_DAY_SUMS, requests } },
+    };
   };
   const tell = ({ requests }: ConversationSums) =>
     new Promise<void>((resolve, reject) => {

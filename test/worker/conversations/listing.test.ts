@@ -2,7 +2,15 @@
 import { runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { TenantMemory } from '../../../src/index.ts';
 import { conversationName } from '../../../src/storage/conversation/names.ts';
+import {
+  type ListPart,
+  type ListQuery,
+  listConversations,
+  MOST_LOOKED_AT,
+  SORTS,
+} from '../../../src/storage/tenant/listing.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { SUMMARIZE, start, startApp, watchedBucket, watchedObjects } from '../support.ts';
 
@@ -18,6 +26,86 @@ afterEach(() => {
 let keys = 0;
 const newKey = () => `sk-a-caller-who-lists-conversations-${++keys}`;
 const PATHS = ['/v1/conversations', '/v1/stats'];
+
+/** A tenant's object with many conversations, the last used first among equals. */
+const MANY = 3 * MOST_LOOKED_AT;
+
+describe('a list of many conversations', () => {
+  /** Reads a page of an object that has them, with the rows that it has read. */
+  async function pages(query: Partial<ListQuery>, most: number, count: number) {
+    const stub = env.TENANT_MEMORY.getByName('many');
+    return runInDurableObject(stub, (tenant, { storage: { sql } }) => {
+      if (!Reflect.get(tenant, 'rows').exists()) fill(tenant as TenantMemory, sql);
+      const read: { found: number[]; rows: number; stopped: boolean }[] = [];
+      let after: ListPart['stopped'] = null;
+      for (let page = 0; page < count; page++) {
+        const cursors: { rowsRead: number }[] = [];
+        const counting = {
+          exec: (...given: Parameters<SqlStorage['exec']>) => {
+            const cursor = sql.exec(...given);
+            cursors.push(cursor);
+            return cursor;
+          },
+        } as SqlStorage;
+        const asked: ListQuery = { sort: 'used', order: 'desc', text: '', ...query };
+        const part = listConversations(counting, 'conversation_sums', asked, after, most, ':#none');
+        const rows = cursors.reduce((sum, { rowsRead }) => sum + rowsRead, 0);
+        read.push({ found: part.found.map(({ at }) => at), rows, stopped: part.stopped !== null });
+        if (!part.stopped && part.found.length < most) break;
+        after = part.stopped ?? part.found.at(-1) ?? null;
+      }
+      return read;
+    });
+  }
+
+  function fill(tenant: TenantMemory, sql: SqlStorage): void {
+    const sums = { requests: 1, net: 1, paid: 1, lastRequest: 1, model: 'm', lastStatus: 200, days: {} };
+    void tenant.note('t::1', []);
+    tenant.noteSums('t::1', sums);
+    sql.exec(
+      `WITH RECURSIVE n(n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM n WHERE n < ?)
+       INSERT INTO conversations (name, last_used) SELECT 't:' || iif(n % 4000 = 0, 'ann', '') || ':' || n, n FROM n`,
+      MANY,
+    );
+    // A fifth has no sums, and of the others many have the same number of requests.
+    sql.exec(
+      `INSERT INTO conversation_sums (conversation_id, requests, net, last_request, model, paid, last_status)
+       SELECT conversation_id, conversation_id % 3, conversation_id % 7, conversation_id, 'm', conversation_id,
+         iif(conversation_id % 4001 = 0, 500, 200)
+       FROM conversations WHERE conversation_id % 5 <> 0 AND conversation_id > 1`,
+    );
+  }
+
+  it.each(SORTS)('reads few rows for a page, wherever it is, sorted by %s', async (sort) => {
+    for (const order of ['asc', 'desc'] as const) {
+      const read = await pages({ sort, order }, 50, 40);
+      expect(new Set(read.flatMap(({ found }) => found)).size).toBe(40 * 50);
+      expect(Math.max(...read.map(({ rows }) => rows))).toBeLessThan(50 * 4);
+    }
+  });
+
+  it.each([
+    { text: 'nowhere' },
+    { outcome: 'failed' },
+    { model: 'other' },
+    { paid: { from: 0, to: 0 } },
+  ] as const)('ends early where few are wanted, and is complete over all pages: %j', async (query) => {
+    const read = await pages({ sort: 'net', ...query }, 50, 8);
+    expect(Math.max(...read.map(({ rows }) => rows))).toBeLessThan(MOST_LOOKED_AT * 5);
+    expect(read.at(0)?.stopped).toBe(true);
+    expect(read.at(-1)?.stopped).toBe(false);
+    const wanted = 'outcome' in query ? [4001, 8002] : [];
+    expect(read.flatMap(({ found }) => found).toSorted((a, b) => a - b)).toEqual(wanted);
+  });
+
+  it('finds all of a user at once, in the order of the list', async () => {
+    const [{ found, rows } = { found: [], rows: 0 }] = await pages({ names: 't:ann:', sort: 'used' }, 50, 1);
+    expect(found).toEqual([12_000, 8_000, 4_000]);
+    expect(rows).toBeLessThan(20);
+    const [after] = (await pages({ names: 't:ann:', sort: 'used' }, 2, 2)).slice(1);
+    expect(after?.found).toEqual([4_000]);
+  });
+});
 
 describe('a list of conversations', () => {
   it('says of one whose writer is lost that it is stuck', async () => {

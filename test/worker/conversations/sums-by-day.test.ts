@@ -387,6 +387,15 @@ describe('a list of conversations', () => {
     ['sort=requests', ['Alpha', 'gamma/é', 'beta']],
     ['sort=net', ['Alpha', 'gamma/é', 'beta']],
     ['sort=net&order=asc', ['beta', 'gamma/é', 'Alpha']],
+    ['sort=paid', ['Alpha', 'gamma/é', 'beta']],
+    ['sort=paid&order=asc', ['beta', 'gamma/é', 'Alpha']],
+    ['sort=used&user=Ann', ['Alpha']],
+    ['sort=net&model=gpt-6-sol', ['beta']],
+    [`sort=used&used_since=${(NOW - 2 * DAY) / 1_000}`, ['beta', 'gamma/é']],
+    [`sort=requests&used_until=${(NOW - 2 * DAY) / 1_000}`, ['Alpha', 'gamma/é']],
+    [`sort=paid&paid_from=${SENT}&paid_to=${2 * SENT}`, ['gamma/é', 'beta']],
+    ['outcome=failed', []],
+    ['outcome=answered&order=asc', ['Alpha', 'beta', 'gamma/é']],
   ])('is sorted by %s, also over several pages', async (query, wanted) => {
     const { ids, list } = await three();
     expect(await ids(query)).toEqual(wanted);
@@ -436,10 +445,14 @@ describe('a list of conversations', () => {
   });
 
   it.each([
-    ['sort=size', 'sort', 'sort must be one of created, used, requests, net.'],
+    ['sort=size', 'sort', 'sort must be one of created, used, requests, net, paid.'],
     ['order=up', 'order', 'order must be one of desc, asc.'],
     [`q=${'x'.repeat(257)}`, 'q', 'q must have at most 256 characters.'],
     ['cursor=0-1-5', 'cursor', 'cursor must be the cursor of the previous page.'],
+    ['outcome=fine', 'outcome', 'outcome must be one of answered, failed.'],
+    ['used_since=now', 'used_since', 'used_since must be a whole number of seconds since 1970, 0 or more.'],
+    ['paid_to=-1', 'paid_to', 'paid_to must be a whole number of nanodollars, 0 or more.'],
+    [`user=${'x'.repeat(257)}`, 'user', 'user must have at most 256 characters.'],
     ['sort=net&cursor=0-1', 'cursor', 'cursor must be the cursor of the previous page.'],
   ])('refuses %s', async (query, param, message) => {
     const { status, body } = await caller().read(`/v1/conversations?${query}`);

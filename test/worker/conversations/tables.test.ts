@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { ConversationTables } from '../../../src/storage/conversation/tables.ts';
 import { Tables } from '../../../src/storage/tables.ts';
 
-const NOTES = 'CREATE TABLE notes (note TEXT)';
+const NOTES = 'CREATE TABLE IF NOT EXISTS notes (note TEXT)';
 
 let made = 0;
 

@@ -275,7 +275,8 @@ describe('the rows of an object', () => {
     const { id, backUp, restore } = deployment();
     const tenant = env.TENANT_MEMORY.getByName(id) as DurableObjectStub<TenantMemory>;
     const named = (one: string) => conversationName(id, undefined, { id: one });
-    const sums = (requests: number) => ({ requests, net: 1, lastRequest: 2, model: 'gpt-4.1', days: {} });
+    const newest = { lastRequest: 2, model: 'gpt-4.1', lastStatus: 200 };
+    const sums = (requests: number) => ({ requests, net: 1, paid: 1, ...newest, days: {} });
     for (const one of ['a', 'b', 'c']) await tenant.note(named(one), [`ref_${one.repeat(26)}`]);
     await tenant.noteSums(named('b'), sums(2));
     await tenant.noteSums(named('c'), sums(3));
@@ -287,8 +288,8 @@ describe('the rows of an object', () => {
 
     await restore(records);
 
-    const listed = await tenant.list({ sort: 'requests', order: 'desc', text: '' }, null, 10);
-    expect(listed.map(({ name, value }) => [name.split(':')[2], value > 0 ? value : null])).toEqual([
+    const { found } = await tenant.list({ sort: 'requests', order: 'desc', text: '' }, null, 10);
+    expect(found.map(({ name, value }) => [name.split(':')[2], value > 0 ? value : null])).toEqual([
       ['c', 33],
       ['b', 2],
       ['a', null],

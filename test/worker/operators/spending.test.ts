@@ -129,7 +129,15 @@ describe('a budget', () => {
     const { id } = await reserve({ usd_per_day: 1 });
     const end = { id, at: clock.now, isFurther: true, isSummary: true, tokens: 80, amount: 50 };
     const byDay = { [TODAY]: { ...NO_DAY_SUMS, summarizer: 50 } };
-    const sums = { requests: 1, net: null, lastRequest: null, model: null, days: byDay };
+    const sums = {
+      requests: 1,
+      net: null,
+      paid: null,
+      lastRequest: null,
+      lastStatus: null,
+      model: null,
+      days: byDay,
+    };
     await call((memory) => memory.note('a:user:chat', []));
     await call((memory) => memory.settle(end));
     await call((memory) => memory.noteSums('a:user:chat', sums));
