@@ -31,18 +31,18 @@ interface FrontFacts extends PageFacts {
 export function frontPage(facts: FrontFacts): string {
   const { origin, isHealthy } = facts;
   const state = isHealthy
-    ? '<p><span class="status healthy">It is running.</span></p>'
-    : '<p><span class="status stuck">It is misconfigured and refuses all requests. Its log says why.</span></p>';
-  const body = `<main class="front">
+    ? html`<p><span class="status healthy">It is running.</span></p>`
+    : html`<p><span class="status stuck">It is misconfigured and refuses all requests. Its log says why.</span></p>`;
+  const body = html`<main class="front">
 <h1>Precis</h1>
 <p class="lead">A memory proxy for the APIs of OpenAI and Anthropic. Your client sends the whole conversation each
 time; Precis forwards a shorter, still valid view of it, keeps what it leaves out, and reports the savings.</p>
 ${state}
 <h2>A first request</h2>
-<p>Set the <code>baseURL</code> of OpenAI’s client to <code>${escaped(origin)}/v1</code>, or try it here. A click selects
+<p>Set the <code>baseURL</code> of OpenAI’s client to <code>${origin}/v1</code>, or try it here. A click selects
 all of it.</p>
 ${copied(FIRST_REQUESTS.openai, facts)}
-<p>Anthropic’s client adds <code>/v1</code> itself: set its <code>baseURL</code> to <code>${escaped(origin)}</code>, or
+<p>Anthropic’s client adds <code>/v1</code> itself: set its <code>baseURL</code> to <code>${origin}</code>, or
 try it here.</p>
 ${copied(FIRST_REQUESTS.anthropic, facts)}
 <h2>Next</h2>
@@ -54,7 +54,7 @@ ${copied(FIRST_REQUESTS.anthropic, facts)}
 <li><a href="llms.txt">llms.txt</a>: the same for models</li>
 </ul>
 </main>`;
-  return documentOf('Precis: a memory proxy for OpenAI and Anthropic', '', body, '');
+  return documentOf('Precis: a memory proxy for OpenAI and Anthropic', '', String(body), '');
 }
 
 /** What distinguishes the first requests of two APIs. */
@@ -81,8 +81,8 @@ const FIRST_REQUESTS = {
   },
 } as const satisfies Record<string, FirstRequest>;
 
-function copied(request: FirstRequest, facts: FrontFacts): string {
-  return `<pre class="copied" tabindex="0">${escaped(firstRequest(request, facts))}</pre>`;
+function copied(request: FirstRequest, facts: FrontFacts) {
+  return html`<pre class="copied" tabindex="0">${firstRequest(request, facts)}</pre>`;
 }
 
 function firstRequest(
@@ -97,10 +97,6 @@ ${members.join('')}    "conversation_id": "first",
     "memory_strategy": {"mode": "auto"},
     "messages": [{"role": "user", "content": "Say hello."}]
   }'`;
-}
-
-function escaped(text: string): string {
-  return String(html`${text}`);
 }
 
 function documentOf(title: string, head: string, body: string, attributes: string): string {

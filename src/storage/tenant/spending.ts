@@ -100,11 +100,8 @@ type CallRow = {
   requests: number;
   tokens: number;
   amount: number;
-  /**
-   * `lost`: it counts as spent, since its end is overdue. `told`: its end came without a
-   * reservation.
-   */
-  state: 'reserved' | 'ended' | 'lost' | 'told';
+  /** `lost`: it counts as spent, since its end is overdue. `unreserved`: it has only an end. */
+  state: 'reserved' | 'ended' | 'lost' | 'unreserved';
   /** In milliseconds since 1970. */
   ended_at: number | null;
 };
@@ -143,10 +140,10 @@ export class SpendingRows {
   settle({ id, at, isFurther, isSummary, tokens, amount }: EndedCall, now: number): void {
     this.tables.make();
     const before = this.call(id);
-    if (before?.state === 'ended' || before?.state === 'told') return;
+    if (before && before.state !== 'reserved' && before.state !== 'lost') return;
     const requests = isFurther ? 0 : 1;
     const madeAt = before?.at ?? at;
-    const state = before ? 'ended' : 'told';
+    const state = before ? 'ended' : 'unreserved';
     this.insert({ call_id: id, at: madeAt, requests, tokens, amount, state, ended_at: now });
     // A lost one is in the sums of its day.
     const counted = before?.state === 'lost' ? before : { requests: 0, tokens: 0, amount: 0 };
@@ -284,7 +281,7 @@ export class SpendingRows {
     // Its end may be reported twice.
     this.sql.exec(
       `DELETE FROM spend_calls WHERE (state = 'ended' AND at <= ?1 AND ended_at <= ?1)
-         OR (state IN ('lost', 'told') AND at <= ?2)`,
+         OR (state NOT IN ('reserved', 'ended') AND at <= ?2)`,
       now - MINUTE_MS,
       now - RESERVED_MS - CORRECTED_MS,
     );

@@ -11,13 +11,11 @@ import {
   system,
   user,
 } from '../../support/conversations/chat.ts';
+import { quiet } from '../../support/quiet.ts';
 import { shorten } from '../../support/time-limits.ts';
 import { hang, type Operation, refsIn, SUMMARIZER, start, startApp, watchedBucket } from '../support.ts';
 
-beforeEach(() => {
-  for (const level of ['debug', 'info', 'warn', 'error'] as const)
-    vi.spyOn(console, level).mockImplementation(() => undefined);
-});
+beforeEach(quiet);
 
 afterEach(() => {
   vi.restoreAllMocks();

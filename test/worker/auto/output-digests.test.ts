@@ -2,12 +2,10 @@
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { assistant, calls, lines, type Message, result, user } from '../../support/conversations/chat.ts';
+import { quiet } from '../../support/quiet.ts';
 import { SUMMARIZER, startApp, type WatchedObjects, watchedBucket, watchedObjects } from '../support.ts';
 
-beforeEach(() => {
-  for (const level of ['debug', 'info', 'warn', 'error'] as const)
-    vi.spyOn(console, level).mockImplementation(() => undefined);
-});
+beforeEach(quiet);
 
 afterEach(() => {
   vi.restoreAllMocks();

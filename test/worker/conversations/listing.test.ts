@@ -12,12 +12,10 @@ import {
   SORTS,
 } from '../../../src/storage/tenant/listing.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
+import { quiet } from '../../support/quiet.ts';
 import { SUMMARIZE, start, startApp, watchedBucket, watchedObjects } from '../support.ts';
 
-beforeEach(() => {
-  for (const level of ['info', 'warn', 'error'] as const)
-    vi.spyOn(console, level).mockImplementation(() => undefined);
-});
+beforeEach(quiet);
 
 afterEach(() => {
   vi.restoreAllMocks();

@@ -6,13 +6,11 @@ import type { BlockEdit } from '../../../src/memory/strategy/block-text.ts';
 import { conversationName } from '../../../src/storage/conversation/names.ts';
 import type { BlockChange, StoredBlock } from '../../../src/storage/tenant/blocks.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
+import { quiet } from '../../support/quiet.ts';
 import { shorten } from '../../support/time-limits.ts';
 import { CONVERSATIONS, start, startApp, watchedBucket, watchedObjects } from '../support.ts';
 
-beforeEach(() => {
-  for (const level of ['info', 'warn', 'error'] as const)
-    vi.spyOn(console, level).mockImplementation(() => undefined);
-});
+beforeEach(quiet);
 
 afterEach(() => {
   vi.restoreAllMocks();

@@ -8,13 +8,11 @@ import { conversationName, sessionIn } from '../../../src/storage/conversation/n
 import type { TextMaterial } from '../../../src/summary/conversation.ts';
 import { NO_USAGE } from '../../../src/summary/summarizer.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
+import { quiet } from '../../support/quiet.ts';
 import { made, writeByTests, writing, written } from '../summaries/conversation-object.ts';
 import { CONVERSATIONS, ROLLING, SUMMARIZE, start, watchedObjects } from '../support.ts';
 
-beforeEach(() => {
-  for (const level of ['debug', 'info', 'warn', 'error'] as const)
-    vi.spyOn(console, level).mockImplementation(() => undefined);
-});
+beforeEach(quiet);
 
 afterEach(() => {
   vi.restoreAllMocks();

@@ -10,6 +10,7 @@ import { NO_USAGE } from '../../../src/summary/summarizer.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { TIME_LIMITS } from '../../../src/time-limits.ts';
 import { BILL_ORDER, batchOf, endedRun } from '../../support/conversations/ended-runs.ts';
+import { quiet } from '../../support/quiet.ts';
 import { request, writeByTests, writing } from '../summaries/conversation-object.ts';
 import { startApp, watchedBucket } from '../support.ts';
 
@@ -26,8 +27,7 @@ let now = NOW;
 beforeEach(() => {
   now = NOW;
   vi.spyOn(Date, 'now').mockImplementation(() => now);
-  for (const level of ['info', 'warn', 'error'] as const)
-    vi.spyOn(console, level).mockImplementation(() => undefined);
+  quiet();
 });
 
 afterEach(() => {

@@ -3,6 +3,7 @@ import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Env } from '../../../src/config.ts';
 import { type DeploymentHealth, deploymentHealth, type Part } from '../../../src/reference/schemas/admin.ts';
+import { quiet } from '../../support/quiet.ts';
 import { shorten } from '../../support/time-limits.ts';
 import { startApp, watchedBucket, watchedObjects } from '../support.ts';
 
@@ -16,10 +17,7 @@ const SUMMARIZER = {
 
 // A request waits here for the work after its answer, and refusals are counted.
 beforeEach(() => shorten({ metricsBatchMs: 1 }));
-beforeEach(() => {
-  for (const level of ['warn', 'error'] as const)
-    vi.spyOn(console, level).mockImplementation(() => undefined);
-});
+beforeEach(quiet);
 afterEach(() => {
   vi.restoreAllMocks();
 });

@@ -14,15 +14,13 @@ import { conversationName, userName } from '../../../src/storage/conversation/na
 import type { Tables } from '../../../src/storage/tables.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { body, lines, step, user } from '../../support/conversations/chat.ts';
+import { quiet } from '../../support/quiet.ts';
 import { CONVERSATIONS, refsIn, startApp, watchedBucket, watchedObjects } from '../support.ts';
 
 const ADMIN_TOKEN = 'the-token-of-the-operator';
 const bindings = env as unknown as Env;
 
-beforeEach(() => {
-  for (const level of ['warn', 'error'] as const)
-    vi.spyOn(console, level).mockImplementation(() => undefined);
-});
+beforeEach(quiet);
 afterEach(() => {
   vi.restoreAllMocks();
 });

@@ -11,13 +11,11 @@ import { Tenants } from '../../../src/tenant/identity.ts';
 import { compactionOf } from '../../../tools/upstream/compaction.ts';
 import { messageOf } from '../../../tools/upstream/message.ts';
 import { step } from '../../support/conversations/chat.ts';
+import { quiet } from '../../support/quiet.ts';
 import { ASK_MODEL, ASK_UPSTREAM } from '../../support/ways-upstream.ts';
 import { startApp } from '../support.ts';
 
-beforeEach(() => {
-  for (const level of ['debug', 'info', 'warn', 'error'] as const)
-    vi.spyOn(console, level).mockImplementation(() => undefined);
-});
+beforeEach(quiet);
 afterEach(() => {
   vi.restoreAllMocks();
 });

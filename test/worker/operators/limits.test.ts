@@ -7,13 +7,11 @@ import { scheduleOf } from '../../../src/memory/models/schedules.ts';
 import { amountOf } from '../../../src/memory/money/amounts.ts';
 import type { CallerLimits } from '../../../src/memory/money/caller-limits.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
+import { quiet } from '../../support/quiet.ts';
 import { shorten } from '../../support/time-limits.ts';
 import { startApp, watchedObjects } from '../support.ts';
 
-beforeEach(() => {
-  for (const level of ['info', 'warn', 'error'] as const)
-    vi.spyOn(console, level).mockImplementation(() => undefined);
-});
+beforeEach(quiet);
 afterEach(() => {
   vi.restoreAllMocks();
 });

@@ -3,11 +3,9 @@ import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { TenantMemory } from '../../../src/index.ts';
+import { quiet } from '../../support/quiet.ts';
 
-beforeEach(() => {
-  for (const level of ['info', 'warn', 'error'] as const)
-    vi.spyOn(console, level).mockImplementation(() => undefined);
-});
+beforeEach(quiet);
 afterEach(() => {
   vi.restoreAllMocks();
 });

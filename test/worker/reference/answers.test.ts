@@ -10,6 +10,7 @@ import { explanation } from '../../../src/reference/schemas/plan.ts';
 import { refFacts } from '../../../src/reference/schemas/stored.ts';
 import { OPERATIONS } from '../../../src/reference/table.ts';
 import { lines, step, user } from '../../support/conversations/chat.ts';
+import { quiet } from '../../support/quiet.ts';
 import { refsIn, start } from '../support.ts';
 
 const JSON_TYPE = 'application/json';
@@ -49,10 +50,7 @@ async function readAs(id: string, answer: Response): Promise<unknown> {
   return json;
 }
 
-beforeEach(() => {
-  for (const level of ['debug', 'info', 'warn', 'error'] as const)
-    vi.spyOn(console, level).mockImplementation(() => undefined);
-});
+beforeEach(quiet);
 
 afterEach(() => {
   vi.restoreAllMocks();

@@ -4,12 +4,10 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Env } from '../../../src/config.ts';
 import { messageOf } from '../../../tools/upstream/message.ts';
 import { responseOf } from '../../../tools/upstream/response.ts';
+import { quiet } from '../../support/quiet.ts';
 import { question, SUMMARIZE, startApp } from '../support.ts';
 
-beforeEach(() => {
-  for (const level of ['debug', 'info', 'warn', 'error'] as const)
-    vi.spyOn(console, level).mockImplementation(() => undefined);
-});
+beforeEach(quiet);
 afterEach(() => {
   vi.restoreAllMocks();
 });

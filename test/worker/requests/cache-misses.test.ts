@@ -5,12 +5,10 @@ import { messagesBody } from '../../../tools/upstream/blocks.ts';
 import { type BilledBody, Vendor } from '../../../tools/upstream/invoice.ts';
 import { responsesBody } from '../../../tools/upstream/items.ts';
 import { body, lines, type Message, step, user } from '../../support/conversations/chat.ts';
+import { quiet } from '../../support/quiet.ts';
 import { type Sent, startApp, watchedBucket } from '../support.ts';
 
-beforeEach(() => {
-  for (const level of ['debug', 'info', 'warn', 'error'] as const)
-    vi.spyOn(console, level).mockImplementation(() => undefined);
-});
+beforeEach(quiet);
 
 afterEach(() => {
   vi.restoreAllMocks();

@@ -8,12 +8,10 @@ import { Tenants } from '../../../src/tenant/identity.ts';
 import { messagesBody } from '../../../tools/upstream/blocks.ts';
 import { responsesBody } from '../../../tools/upstream/items.ts';
 import { assistant, body, lines, type Message, step, user } from '../../support/conversations/chat.ts';
+import { quiet } from '../../support/quiet.ts';
 import { remoteConversation, startApp, watchedBucket, watchedObjects } from '../support.ts';
 
-beforeEach(() => {
-  for (const level of ['debug', 'info', 'warn', 'error'] as const)
-    vi.spyOn(console, level).mockImplementation(() => undefined);
-});
+beforeEach(quiet);
 
 afterEach(() => {
   vi.restoreAllMocks();

@@ -5,12 +5,10 @@ import type { Env } from '../../../src/config.ts';
 import type { Report } from '../../../src/memory/plan/report.ts';
 import type { RunEvent } from '../../../src/memory/run/event.ts';
 import { body, lines, type Message, step, user } from '../../support/conversations/chat.ts';
+import { quiet } from '../../support/quiet.ts';
 import { startApp, watchedBucket, watchedObjects } from '../support.ts';
 
-beforeEach(() => {
-  for (const level of ['debug', 'info', 'warn', 'error'] as const)
-    vi.spyOn(console, level).mockImplementation(() => undefined);
-});
+beforeEach(quiet);
 
 afterEach(() => {
   vi.restoreAllMocks();

@@ -18,6 +18,7 @@ import { ConversationTables } from '../../../src/storage/conversation/tables.ts'
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { assistant, body, user } from '../../support/conversations/chat.ts';
 import { batchOf, endedRun } from '../../support/conversations/ended-runs.ts';
+import { quiet } from '../../support/quiet.ts';
 import { shorten } from '../../support/time-limits.ts';
 import { hang, startApp, watchedBucket, watchedObjects } from '../support.ts';
 
@@ -31,8 +32,7 @@ const USAGE = {
 };
 
 beforeEach(() => {
-  for (const level of ['debug', 'info', 'warn', 'error'] as const)
-    vi.spyOn(console, level).mockImplementation(() => undefined);
+  quiet();
   shorten({ keepEventMs: HANGS_MS, eventPauseMs: 0, keptEventsMs: 3 * HANGS_MS });
 });
 

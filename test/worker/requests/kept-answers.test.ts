@@ -10,13 +10,11 @@ import { conversationName } from '../../../src/storage/conversation/names.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { responseOf } from '../../../tools/upstream/response.ts';
 import { lines, type Message, result, user } from '../../support/conversations/chat.ts';
+import { quiet } from '../../support/quiet.ts';
 import { shorten } from '../../support/time-limits.ts';
 import { remoteConversation, startApp, watchedBucket, watchedObjects } from '../support.ts';
 
-beforeEach(() => {
-  for (const level of ['debug', 'info', 'warn', 'error'] as const)
-    vi.spyOn(console, level).mockImplementation(() => undefined);
-});
+beforeEach(quiet);
 
 afterEach(() => {
   vi.restoreAllMocks();

@@ -7,13 +7,11 @@ import { collectUnused } from '../../../src/storage/tenant/sweep.ts';
 import { TRUST_MS } from '../../../src/storage/upkeep.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { lines, type Message, step, user } from '../../support/conversations/chat.ts';
+import { quiet } from '../../support/quiet.ts';
 import { shorten } from '../../support/time-limits.ts';
 import { CONVERSATIONS, refsIn, startApp, watchedBucket, watchedObjects } from '../support.ts';
 
-beforeEach(() => {
-  for (const level of ['debug', 'info', 'warn', 'error'] as const)
-    vi.spyOn(console, level).mockImplementation(() => undefined);
-});
+beforeEach(quiet);
 
 afterEach(() => {
   vi.restoreAllMocks();

@@ -1,12 +1,10 @@
 /** What a large body may cost before its key is known to be good. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { assistant, user } from '../../support/conversations/chat.ts';
+import { quiet } from '../../support/quiet.ts';
 import { startApp, watchedBucket } from '../support.ts';
 
-beforeEach(() => {
-  for (const level of ['info', 'warn', 'error'] as const)
-    vi.spyOn(console, level).mockImplementation(() => undefined);
-});
+beforeEach(quiet);
 
 afterEach(() => {
   vi.restoreAllMocks();

@@ -1,13 +1,11 @@
 /** How much of a request's body is read. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { user } from '../../support/conversations/chat.ts';
+import { quiet } from '../../support/quiet.ts';
 import { lower } from '../../support/size-limits.ts';
 import { startApp, watchedBucket } from '../support.ts';
 
-beforeEach(() => {
-  for (const level of ['info', 'warn', 'error'] as const)
-    vi.spyOn(console, level).mockImplementation(() => undefined);
-});
+beforeEach(quiet);
 
 afterEach(() => {
   vi.restoreAllMocks();

@@ -18,6 +18,7 @@ import {
   system,
   user,
 } from '../../support/conversations/chat.ts';
+import { quiet } from '../../support/quiet.ts';
 import {
   question,
   remoteConversation,
@@ -28,10 +29,7 @@ import {
   watchedObjects,
 } from '../support.ts';
 
-beforeEach(() => {
-  for (const level of ['debug', 'info', 'warn', 'error'] as const)
-    vi.spyOn(console, level).mockImplementation(() => undefined);
-});
+beforeEach(quiet);
 
 afterEach(() => {
   vi.restoreAllMocks();

@@ -6,12 +6,12 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { scopeFor } from '../../../src/request/scope.ts';
 import { OPENAI } from '../../../src/upstream/api.ts';
 import { conversationOf, linesAbout } from '../../support/conversations/conversations.ts';
+import { quiet } from '../../support/quiet.ts';
 import { refsIn, startApp, watchedBucket } from '../support.ts';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['Date'] });
-  for (const level of ['info', 'warn', 'error'] as const)
-    vi.spyOn(console, level).mockImplementation(() => undefined);
+  quiet();
 });
 
 afterEach(() => {

@@ -12,6 +12,7 @@ import { collectUnused } from '../../../src/storage/tenant/sweep.ts';
 import { writeSections } from '../../../src/summary/text/headings.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { assistant, body, lines, type Message, step, user } from '../../support/conversations/chat.ts';
+import { quiet } from '../../support/quiet.ts';
 import {
   question,
   refsIn,
@@ -140,10 +141,7 @@ async function setBucket({ memory }: ReturnType<typeof tenant>, methods: object)
   });
 }
 
-beforeEach(() => {
-  for (const level of ['info', 'warn', 'error'] as const)
-    vi.spyOn(console, level).mockImplementation(() => undefined);
-});
+beforeEach(quiet);
 
 afterEach(() => {
   vi.restoreAllMocks();

@@ -6,6 +6,7 @@ import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { assistant, calls, lines, result, user } from '../../support/conversations/chat.ts';
+import { quiet } from '../../support/quiet.ts';
 import { refsIn, SUMMARIZE, SUMMARIZER, start, startApp, watchedBucket } from '../support.ts';
 
 const FIRST = { PRECIS_SECRET: 'the first secret of the tests' };
@@ -57,10 +58,7 @@ function caller() {
 const keysOf = async (tenant: string) =>
   (await env.REFS.list({ prefix: `${tenant}/` })).objects.map(({ key }) => key);
 
-beforeEach(() => {
-  for (const level of ['info', 'warn', 'error'] as const)
-    vi.spyOn(console, level).mockImplementation(() => undefined);
-});
+beforeEach(quiet);
 
 afterEach(() => {
   vi.restoreAllMocks();
