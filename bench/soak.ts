@@ -55,7 +55,7 @@ try {
   const marks = await soak(tallies);
   const found = foundIn(tallies);
   if (options.json)
-    console.log(JSON.stringify({ ...subject(), marks, found, tallies: tallies.map(told) }, null, 2));
+    console.log(JSON.stringify({ ...subject(), marks, found, tallies: tallies.map(summaryOf) }, null, 2));
   else print(tallies, marks, found);
   if (found.length > 0) process.exitCode = 1;
 } finally {
@@ -108,7 +108,7 @@ function foundIn(tallies: readonly Tally[]): string[] {
   ];
 }
 
-function told({ requests, byMode }: Tally): object {
+function summaryOf({ requests, byMode }: Tally): object {
   return { requests, byMode: Object.fromEntries(byMode) };
 }
 

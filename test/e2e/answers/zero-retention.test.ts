@@ -69,8 +69,8 @@ const reasoningIn = (items: unknown) => (items as Json[]).filter(({ type }) => t
 describe.each([false, true])('F22: a model that fetches (streamed: %s)', (stream) => {
   it.each<[string, Json]>([
     ['unasked', {}],
-    ['as it is told', { store: false }],
-    ['whatever it is told', { store: true, include: ['message.output_text.logprobs'] }],
+    ['with `store: false`', { store: false }],
+    ['with `store: true`', { store: true, include: ['message.output_text.logprobs'] }],
   ])('is said its reasoning back where the upstream stores nothing, %s', async (_, fields) => {
     store = false;
     const key = newKey();

@@ -20,13 +20,18 @@ const local = deployMessages({ vars: { LOCAL_TENANT: 'me' } });
 const OUTPUT = 'A line of an output that is long enough.\n'.repeat(400);
 const memory = { memory_strategy: { mode: 'compact', token_budget: 2_000 }, memory_report: true };
 
-interface Told {
+interface Reported {
   readonly status: number;
   readonly refs: string[];
   readonly warnings: string[];
 }
 
-async function ask(url: string, path: string, headers: Record<string, string>, body: object): Promise<Told> {
+async function ask(
+  url: string,
+  path: string,
+  headers: Record<string, string>,
+  body: object,
+): Promise<Reported> {
   const response = await fetch(`${url}${path}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },

@@ -12,7 +12,7 @@ import { ROOT } from '../../../tools/worker-server.ts';
 const SECRET = 'a-secret-that-nobody-prints';
 
 let folder: string;
-let told: string;
+let record: string;
 
 /** As wrangler 4 prints it, in color. */
 const NO_WORKER = `\u001B[31m✘ \u001B[41;31m[\u001B[41;97mERROR\u001B[41;31m]\u001B[0m \u001B[1mWorker "precis" not found.\u001B[0m
@@ -27,7 +27,7 @@ const { appendFileSync, existsSync, readFileSync, statSync } = require('node:fs'
 const [, , ...args] = process.argv;
 const at = args.indexOf('--secrets-file');
 const file = at < 0 ? null : { text: readFileSync(args[at + 1], 'utf8'), mode: statSync(args[at + 1]).mode & 0o777, path: args[at + 1] };
-appendFileSync(process.env.TOLD, JSON.stringify({ args, file }) + '\\n');
+appendFileSync(process.env.RECORD, JSON.stringify({ args, file }) + '\\n');
 if (args[0] === 'secret') {
   if (process.env.SECRETS === undefined) {
     console.error(process.env.REFUSAL ?? ${JSON.stringify(NO_WORKER)});
@@ -41,13 +41,13 @@ else process.exit(args[0] === 'deploy' ? Number(process.env.STATUS ?? 0) : 0);
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'precis-wrangler-'));
-  told = join(folder, 'told');
+  record = join(folder, 'record');
   writeFileSync(join(folder, 'wrangler'), WRANGLER);
   chmodSync(join(folder, 'wrangler'), 0o755);
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-interface Told {
+interface Reported {
   readonly args: readonly string[];
   readonly file: { readonly text: string; readonly mode: number; readonly path: string } | null;
 }
@@ -55,17 +55,17 @@ interface Told {
 const environment = (vars: Record<string, string>) => ({
   PATH: `${folder}:${dirname(process.execPath)}`,
   NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
-  TOLD: told,
+  RECORD: record,
   ...vars,
 });
 
-const calls = (): Told[] => {
-  const lines = readFileSync(told, 'utf8').trim().split('\n').filter(Boolean);
-  return lines.map((line) => JSON.parse(line) as Told);
+const calls = (): Reported[] => {
+  const lines = readFileSync(record, 'utf8').trim().split('\n').filter(Boolean);
+  return lines.map((line) => JSON.parse(line) as Reported);
 };
 
 function deploy(vars: Record<string, string>, ...args: string[]) {
-  writeFileSync(told, '');
+  writeFileSync(record, '');
   const ran = spawnSync(process.execPath, [join(ROOT, 'tools/deploy.ts'), ...args], {
     env: environment(vars),
     encoding: 'utf8',
@@ -112,7 +112,7 @@ describe('npm run deploy', () => {
   });
 
   it.each(['SIGINT', 'SIGTERM'] as const)('leaves no copy of the secret after %s', async (signal) => {
-    writeFileSync(told, '');
+    writeFileSync(record, '');
     const env = environment({ PRECIS_SECRET: SECRET, HANGS: 'true' });
     const running = spawn(process.execPath, [join(ROOT, 'tools/deploy.ts')], { env, stdio: 'ignore' });
     const file = await vi.waitUntil(() => calls().find(({ args }) => args[0] === 'deploy')?.file, {

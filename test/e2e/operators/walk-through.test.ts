@@ -23,12 +23,12 @@ const other = deploy({ vars: { ADMIN_TOKEN, ...ACCESS }, alone: true });
 const folder = mkdtempSync(join(tmpdir(), 'precis-walk-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const programs = join(folder, 'programs');
-const told = join(folder, 'told');
+const record = join(folder, 'record');
 /** What the blocks before have assigned. */
 const assigned = join(folder, 'assigned');
 
 /** Writes a line with its name, its arguments and its input. */
-const TELL = `printf '%s\\n' "$(basename "$0") $*\${input:+ < $input}" >> "$TOLD"`;
+const TELL = `printf '%s\\n' "$(basename "$0") $*\${input:+ < $input}" >> "$RECORD"`;
 const PROGRAMS: Readonly<Record<string, string>> = {
   git: TELL,
   // A real deployment asks wrangler for its secrets, and then to deploy.
@@ -49,7 +49,7 @@ beforeAll(async () => {
   for (const [name, script] of Object.entries(PROGRAMS))
     writeFileSync(join(programs, name), `#!/bin/sh\nset -e\n${script}\n`, { mode: 0o755 });
   for (const name of ['bin', 'package.json']) symlinkSync(join(ROOT, name), join(folder, name));
-  writeFileSync(told, '');
+  writeFileSync(record, '');
   writeFileSync(assigned, '');
   await home.fetch('/v1/blocks/team', { method: 'PUT', body: JSON.stringify({ text: 'Ann leads.' }) });
 });
@@ -69,7 +69,7 @@ async function runBlock(code: string): Promise<{ code: number; said: string }> {
       PATH: `${programs}:${dirname(process.execPath)}:${REST}`,
       NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
       REST,
-      TOLD: told,
+      RECORD: record,
       MADE: ADMIN_TOKEN,
       // What a reader has: the token was made before the section about backups is read again.
       ADMIN_TOKEN,
@@ -81,7 +81,7 @@ async function runBlock(code: string): Promise<{ code: number; said: string }> {
 
 describe.skipIf(spawnSync('curl', ['--version']).status !== 0)('the commands of docs/operating.md', () => {
   it.each(blocks.map(({ place, code }) => [place, code] as const))('do their work: %s', async (_, code) => {
-    appendFileSync(told, '\n');
+    appendFileSync(record, '\n');
     const ran = await runBlock(code);
     expect(ran, ran.said).toMatchObject({ code: 0 });
     if (code.includes('/v1/deployment')) expect(ran.said).toContain('"object":"memory.deployment"');
@@ -96,7 +96,7 @@ describe.skipIf(spawnSync('curl', ['--version']).status !== 0)('the commands of 
   });
 
   it('have asked Cloudflare for what the page says, in its order', () => {
-    const asked = readFileSync(told, 'utf8')
+    const asked = readFileSync(record, 'utf8')
       .split('\n')
       .filter(Boolean)
       .map((line) =>

@@ -56,7 +56,7 @@ const ofType = (type: string): Event[] =>
   received.map(({ event }) => event).filter((one) => one.type === type);
 
 /** Each answer that closes a turn reports it, maybe after all else that a test waits for. */
-const turnsAreTold = (turns: number): Promise<void> =>
+const turnsAreReported = (turns: number): Promise<void> =>
   until('all turns are reported', () => ofType('turn.added').length >= turns);
 
 async function first(type: string): Promise<Event | undefined> {
@@ -131,7 +131,7 @@ overProtocols('a callback', (protocol) => {
       base_tokens: null,
     });
     expect((await first('health.changed'))?.data).toEqual({ ...ids, before: 'healthy', health: 'degraded' });
-    await turnsAreTold(1);
+    await turnsAreReported(1);
   });
 
   it.each([false, true])('reports a turn when its answer closes it, with stream: %s', async (stream) => {
@@ -195,7 +195,7 @@ overProtocols('a callback', (protocol) => {
       tokens: expect.any(Number),
       base_tokens: before?.tokens,
     });
-    await turnsAreTold(4);
+    await turnsAreReported(4);
   });
 
   it('reports a limit that was learned', async () => {
@@ -218,7 +218,7 @@ overProtocols('a callback', (protocol) => {
       stated: expect.any(Number),
       tokens: expect.any(Number),
     });
-    await turnsAreTold(1);
+    await turnsAreReported(1);
   });
 
   it('is signed, tried again under the same id, and holds no content and no key', async () => {

@@ -37,12 +37,12 @@ async function connected(headers: Record<string, string> = {}, path = '/mcp'): P
 }
 
 /** The result of a call, as the client's model sees it. */
-interface Told {
+interface Reported {
   readonly text: string;
   readonly isError: boolean | undefined;
 }
 
-async function call(client: Client, name: string, args: Record<string, unknown>): Promise<Told> {
+async function call(client: Client, name: string, args: Record<string, unknown>): Promise<Reported> {
   const { content, isError } = CallToolResultSchema.parse(await client.callTool({ name, arguments: args }));
   const [block, ...more] = content;
   if (block?.type !== 'text' || more.length > 0) throw new Error('a result that is not one text');

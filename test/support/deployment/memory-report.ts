@@ -10,7 +10,7 @@ export interface WithMemory {
 }
 
 /** A report without the time of its receipt, and so without its signature. */
-export function untimed<Told extends Report | undefined>(report: Told): Told {
+export function untimed<Reported extends Report | undefined>(report: Reported): Reported {
   if (!report?.receipt) return report;
   return { ...report, receipt: { ...report.receipt, issued_at: 0, signature: '' } };
 }

@@ -23,7 +23,7 @@ interface Options extends Partial<Environment> {
 }
 
 /** An answer of Precis with its report. */
-interface Told {
+interface Reported {
   readonly memory: Report;
   readonly headers: Headers;
   /** The message. */
@@ -45,7 +45,7 @@ export interface MessagesDeployment {
   /** `POST /v1/messages`. */
   post(body: object, headers?: Record<string, string>): Promise<Response>;
   /** Likewise, with the report. Rejects any answer but 200. */
-  ask(body: object, headers?: Record<string, string>): Promise<Told>;
+  ask(body: object, headers?: Record<string, string>): Promise<Reported>;
 }
 
 /** Starts all before the tests of a file, and stops them after. No request may be refused. */

@@ -30,7 +30,7 @@ const answererOf = (retriever: Retriever): Answerer => ({
   answer: (call) => retriever.answer(call.arguments),
 });
 
-interface Told {
+interface Reported {
   content: string;
   calls: { id: string; name: string; arguments: string }[];
   finish: string[];
@@ -43,8 +43,16 @@ interface Told {
 type Json = Record<string, never> & { choices: never[] };
 
 /** A stream as a client reads it. */
-function readOf(text: string): Told {
-  const seen: Told = { content: '', calls: [], finish: [], roles: [], ids: new Set(), usage: [], done: 0 };
+function readOf(text: string): Reported {
+  const seen: Reported = {
+    content: '',
+    calls: [],
+    finish: [],
+    roles: [],
+    ids: new Set(),
+    usage: [],
+    done: 0,
+  };
   for (const line of text.split('\n')) {
     if (line === 'data: [DONE]') seen.done++;
     if (!line.startsWith('data: {') || line.startsWith('data: {"error"')) continue;
@@ -115,7 +123,7 @@ const answer = fc.record({
 });
 
 /** The content of these answers that the caller must see. */
-function expected(answers: readonly Answer[], most: number): Pick<Told, 'content' | 'calls' | 'finish'> {
+function expected(answers: readonly Answer[], most: number): Pick<Reported, 'content' | 'calls' | 'finish'> {
   let content = '';
   for (const [at, { content: text = '', toolCalls = [] }] of answers.entries()) {
     content += text;

@@ -19,20 +19,20 @@ class Shelf {
 
 /** The uses of a stored conversation, and what is reported to its tenant's object. */
 function conversation(shelf: Shelf, reportedAt: number, reported: () => Promise<void> = async () => {}) {
-  const told: string[] = [];
+  const calls: string[] = [];
   const uses = new UseReports({
     exists: () => true,
     reportedAt: () => reportedAt,
-    saveReportedAt: () => void told.push('noted'),
+    saveReportedAt: () => void calls.push('noted'),
     report: () => {
-      told.push(`told of ${shelf.count()} books`);
+      calls.push(`reports ${shelf.count()} books`);
       return reported();
     },
     now: () => 90 * 60_000,
     log: () => undefined,
     waitUntil: () => undefined,
   });
-  return { told, uses };
+  return { calls, uses };
 }
 
 describe('a part of an object', () => {
@@ -48,19 +48,19 @@ describe('a part of an object', () => {
 
   it('has a use noted by a method that reads, and none by one that looks', () => {
     const shelf = new Shelf();
-    const { told, uses } = conversation(shelf, 1);
+    const { calls, uses } = conversation(shelf, 1);
 
     uses.part(shelf, { count: 'looks' }).count();
-    expect(told).toEqual([]);
+    expect(calls).toEqual([]);
     uses.part(shelf, { count: 'reads' }).count();
-    expect(told).toEqual(['noted', 'told of 0 books']);
+    expect(calls).toEqual(['noted', 'reports 0 books']);
   });
 
   it('makes the conversation known before its first write, and writes nothing where that fails', async () => {
     const shelf = new Shelf();
-    const { told, uses } = conversation(shelf, 0);
+    const { calls, uses } = conversation(shelf, 0);
     await uses.part(shelf, { add: 'writes' }).add('one');
-    expect(told).toEqual(['told of 0 books', 'noted', 'told of 1 books']);
+    expect(calls).toEqual(['reports 0 books', 'noted', 'reports 1 books']);
 
     const failing = conversation(shelf, 0, () => Promise.reject(new Error('the object is down')));
     await expect(failing.uses.part(shelf, { add: 'writes' }).add('two')).rejects.toThrow('is down');

@@ -6,7 +6,7 @@ const called = { type: 'function_call', id: 'fc_1', call_id: 'a', name: 'search'
 const output = { type: 'function_call_output', call_id: 'a', output: 'found' };
 const reasoning = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'x' };
 const custom = { type: 'custom_tool_call', id: 'ctc_1', call_id: 'c', name: 'exec', input: 'go();' };
-const told = { type: 'custom_tool_call_output', call_id: 'c', output: 'so far' };
+const partial = { type: 'custom_tool_call_output', call_id: 'c', output: 'so far' };
 const patch = { type: 'apply_patch_call', call_id: 'p', operation: {}, status: 'completed' };
 
 /** A schema that can be strict. */
@@ -29,7 +29,7 @@ describe('the strict upstream of the Responses API', () => {
       'the tools of a client',
       [user, patch, { type: 'apply_patch_call_output', call_id: 'p', status: 'failed' }],
     ],
-    ['what a custom tool tells while it runs', [user, custom, told, { ...told, name: 'exec' }]],
+    ['what a custom tool reports while it runs', [user, custom, partial, { ...partial, name: 'exec' }]],
     [
       'tools of every kind',
       [user],
@@ -49,7 +49,7 @@ describe('the strict upstream of the Responses API', () => {
   it.each<[violation: string, input: object[], more?: object]>([
     ['input[1]: no tool call found for function call output with call_id a', [user, output]],
     ['input[3]: no tool call found for function call output with call_id a', [user, called, output, output]],
-    ['input[1]: no tool call found for function call output with call_id c', [user, told]],
+    ['input[1]: no tool call found for function call output with call_id c', [user, partial]],
     ['input: no tool output found for function call a', [user, called]],
     ['input: no tool output found for function call p', [user, patch]],
     [

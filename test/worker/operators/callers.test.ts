@@ -93,7 +93,7 @@ describe('the operator’s routes of callers', () => {
   it('tell who uses the deployment and how much, and never what for', async () => {
     const limits = { usd_per_day: 1 };
     // Files share the storage, and callers with a name its tenant.
-    const name = `told-${made++}`;
+    const name = `known-${made++}`;
     const key = `a-key-of-the-caller-${name}`;
     const { chatAs, ask, shownBy } = deployment({
       ACCESS_KEYS: `${name}=${key}`,

@@ -79,11 +79,15 @@ function isolate(variables: Partial<Env> = {}, own = ++tenants) {
     const start = counted();
     const response = await app.chat(body(messages, fields));
     expect(response.status).toBe(200);
-    const told = (name: string) => response.headers.get(`x-memory-${name}`);
+    const reported = (name: string) => response.headers.get(`x-memory-${name}`);
     const behind = without(counted(), before);
     const others = behind.filter((call) => call !== KEEP);
     return {
-      told: { applied: told('applied'), frontier: told('frontier'), warning: told('warning') },
+      reported: {
+        applied: reported('applied'),
+        frontier: reported('frontier'),
+        warning: reported('warning'),
+      },
       calls: { before: without(before, start), behind: others },
       /** Calls after the answer that keep the event of the request. */
       events: behind.length - others.length,
@@ -268,9 +272,9 @@ describe.each(MODES)('a conversation that goes on, in mode %s,', (name, mode) =>
     const events = name === 'none' && !('conversation_id' in fields) ? 0 : 1;
     for (const one of [again, ...further]) expect(one.events).toBe(events);
     expect(again.calls).toEqual({ before, behind: [] });
-    for (const { told, calls } of further) {
-      expect(told).toMatchObject(steady);
-      expect(told.frontier).not.toBe('moved');
+    for (const { reported, calls } of further) {
+      expect(reported).toMatchObject(steady);
+      expect(reported.frontier).not.toBe('moved');
       expect(calls).toEqual({ before, behind: [] });
     }
   });
@@ -284,7 +288,7 @@ describe.each(MODES)('a conversation that goes on, in mode %s,', (name, mode) =>
     const further = await stepMore();
 
     expect(again.calls).toEqual(NOTHING);
-    expect(further.told).toMatchObject(steady);
+    expect(further.reported).toMatchObject(steady);
     expect(further.calls).toEqual({
       before: [],
       behind: [
@@ -305,9 +309,9 @@ describe.each([
     const { stepMore } = await conversation(mode);
     for (let n = 0; n < 3; n++) await stepMore(60);
 
-    const { told, calls } = await stepMore(60);
+    const { reported, calls } = await stepMore(60);
 
-    expect(told.frontier).toBe('kept');
+    expect(reported.frontier).toBe('kept');
     expect(calls).toEqual({ before: [], behind: ['R2.put', 'TenantMemory.note'] });
   });
 });
@@ -322,15 +326,15 @@ describe('a conversation with digests of large outputs', () => {
     const after = [await send(), await stepMore()];
 
     for (const { calls } of small) expect(calls).toEqual(NOTHING);
-    expect(large.told).toMatchObject({ applied: 'offload', warning: null });
+    expect(large.reported).toMatchObject({ applied: 'offload', warning: null });
     expect(large.calls.before.filter((call) => call.startsWith('Conv'))).toEqual([
       // Another isolate may have answered where the caller has skipped a request.
       'ConversationMemory.keptRounds.find',
       'ConversationMemory.outputDigests.find',
       'ConversationMemory.outputDigests.make',
     ]);
-    for (const { told, calls } of after) {
-      expect(told).toMatchObject({ applied: 'offload', warning: null });
+    for (const { reported, calls } of after) {
+      expect(reported).toMatchObject({ applied: 'offload', warning: null });
       expect(calls).toEqual(NOTHING);
     }
   });
@@ -395,9 +399,9 @@ describe('a conversation with a name', () => {
     // Settings are waited for for 1.5 s, and the tokenizer may take longer to load.
     await ask(messages, { memory_strategy: { mode: 'compact' }, memory_report: true });
 
-    const { told } = await ask([...messages, user('And now?')], { ...NAMED, memory_strategy });
+    const { reported } = await ask([...messages, user('And now?')], { ...NAMED, memory_strategy });
 
-    expect(told).toMatchObject({ applied: 'summarize', warning: null });
+    expect(reported).toMatchObject({ applied: 'summarize', warning: null });
   });
 });
 
@@ -441,7 +445,7 @@ describe('a conversation that begins with memory blocks', () => {
 describe('a conversation whose frontier moves', () => {
   const moveOf = async (mode: Mode) => {
     const { asked } = await conversation(mode);
-    const moved = asked.findLast(({ told }) => told.frontier === 'moved');
+    const moved = asked.findLast(({ reported }) => reported.frontier === 'moved');
     return { asked, calls: moved?.calls };
   };
 
@@ -527,8 +531,8 @@ describe('as time passes, a conversation', () => {
       let inMinute = 0;
       for (let third = 0; third < 3; third++) {
         pass(20_000);
-        const { told, calls } = await send();
-        expect(told.warning).toBeNull();
+        const { reported, calls } = await send();
+        expect(reported.warning).toBeNull();
         expect(calls.before).toEqual([]);
         inMinute += calls.behind.length;
       }

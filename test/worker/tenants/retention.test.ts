@@ -95,10 +95,10 @@ const rowsOf = (memory: DurableObjectStub<TenantMemory>): Promise<string[]> =>
 const stateOf = (stub: DurableObjectStub<ConversationMemory>) =>
   runInDurableObject(stub, async (object, { storage }) => {
     const { exists } = await object.versions.overview();
-    const [told] = exists
+    const [known] = exists
       ? storage.sql.exec<{ value: string }>("SELECT value FROM state WHERE key = 'told_at'").toArray()
       : [];
-    return { exists, usedAt: Number(told?.value ?? 0) };
+    return { exists, usedAt: Number(known?.value ?? 0) };
   });
 
 /** Conversations of one user with summaries. */
@@ -110,7 +110,7 @@ async function talking(first: string) {
       : 'This is the answer.';
   const { id } = tenants.ofToken(one.key);
   const stub = env.USER_MEMORY.getByName(userName(id, 'ann')) as DurableObjectStub<UserMemory>;
-  const told = async () =>
+  const known = async () =>
     (await runInDurableObject(stub, (object) => object.latest({ except: '', most: 10 })))
       .map(({ conversation }) => conversation)
       .toSorted();
@@ -122,10 +122,10 @@ async function talking(first: string) {
       await one.chat(messages, fields);
       messages.push(assistant('This is the answer.'));
     }
-    await vi.waitUntil(async () => (await told()).includes(conversation), { timeout: 60_000 });
+    await vi.waitUntil(async () => (await known()).includes(conversation), { timeout: 60_000 });
   };
   await chatAbout(first);
-  return { ...one, chatAbout, told };
+  return { ...one, chatAbout, known };
 }
 
 /** Gives a tenant's object a bucket with some methods replaced. */
@@ -271,14 +271,14 @@ describe('what nobody uses', () => {
   it('is found where nothing of it is in R2, by the tenant’s object itself', async () => {
     const { chat, conversation, memory } = tenant();
     await clock(memory, 0);
-    await chat([user('Hello')], { conversation_id: 'told', user: 'ann', memory_injection: true });
-    expect((await stateOf(conversation({ id: 'told' }, 'ann'))).exists).toBe(true);
+    await chat([user('Hello')], { conversation_id: 'known', user: 'ann', memory_injection: true });
+    expect((await stateOf(conversation({ id: 'known' }, 'ann'))).exists).toBe(true);
     await clock(memory, 29);
     expect(await runDurableObjectAlarm(memory)).toBe(true);
-    expect((await stateOf(conversation({ id: 'told' }, 'ann'))).exists).toBe(true);
+    expect((await stateOf(conversation({ id: 'known' }, 'ann'))).exists).toBe(true);
     await clock(memory, 31);
     expect(await runDurableObjectAlarm(memory)).toBe(true);
-    expect((await stateOf(conversation({ id: 'told' }, 'ann'))).exists).toBe(false);
+    expect((await stateOf(conversation({ id: 'known' }, 'ann'))).exists).toBe(false);
     expect(await rowsOf(memory)).toEqual([]);
     expect(await runDurableObjectAlarm(memory)).toBe(true);
     expect(await runDurableObjectAlarm(memory)).toBe(false);
@@ -358,12 +358,12 @@ describe('what nobody uses', () => {
   });
 
   it('is taken out of the user’s memory, and nothing else is', async () => {
-    const { chatAbout, memory, told } = await talking('old');
+    const { chatAbout, memory, known } = await talking('old');
     await clock(memory, 20);
     await chatAbout('live');
-    expect(await told()).toEqual(['live', 'old']);
+    expect(await known()).toEqual(['live', 'old']);
     await sweepAt(31);
-    expect(await told()).toEqual(['live']);
+    expect(await known()).toEqual(['live']);
   });
 });
 
@@ -496,10 +496,10 @@ describe('deleting all of a tenant', () => {
   });
 
   it('deletes summaries, and their entries in users’ memory', async () => {
-    const { request, told, conversation } = await talking('old');
-    expect(await told()).toEqual(['old']);
+    const { request, known, conversation } = await talking('old');
+    expect(await known()).toEqual(['old']);
     expect((await request('/v1/memory', { method: 'DELETE' })).status).toBe(200);
-    expect(await told()).toEqual([]);
+    expect(await known()).toEqual([]);
     expect((await stateOf(conversation({ id: 'old' }, 'ann'))).exists).toBe(false);
   });
 

@@ -177,7 +177,7 @@ describe('the bill of a request', () => {
     ['usage says nothing', [nothing]],
     ['one of two calls reports none', [known, null]],
     ['no call was made', []],
-    ['cached input is not told', [{ ...known, cached: null }]],
+    ['cached input is not reported', [{ ...known, cached: null }]],
     ['usage contradicts itself', [{ ...known, cached: 9_001 }]],
   ])('has only nulls if %s', (_, calls) => {
     const { unit, family, debits, ...rest } = billed({ ...edited, calls });

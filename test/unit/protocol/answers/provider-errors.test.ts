@@ -11,7 +11,7 @@ type Json = Record<string, unknown>;
 const OURS = new Set(['retrieve_ref']);
 const ERROR = { code: 502, message: 'Provider disconnected' };
 
-interface Told {
+interface Reported {
   readonly data: readonly string[];
   readonly asksAgain: boolean;
   readonly isWhole: boolean;
@@ -21,7 +21,7 @@ interface Told {
 }
 
 /** What the caller gets of a stream. @param isJson whether it is to be JSON */
-function told(format: AnswerFormat, events: readonly string[], isJson: boolean): Told {
+function reported(format: AnswerFormat, events: readonly string[], isJson: boolean): Reported {
   const joined = format.joinStreams(OURS, () => true, { isJson });
   const stream = format.stream(undefined);
   const shown: Frame[] = [];
@@ -86,7 +86,7 @@ describe('an error of the provider in a chat stream', () => {
   it.each(STREAMS)('%s, %s, then %s, ends it (JSON: %s)', (shape, where, after, isJson) => {
     const opens = chunk({ role: 'assistant', content: '' });
     const events = [opens, ...(BEFORE[where] ?? []), SHAPES[shape] ?? '', ...(AFTER[after] ?? [])];
-    const { data, ...ends } = told(chatFormat, events, isJson);
+    const { data, ...ends } = reported(chatFormat, events, isJson);
     expect(ends).toEqual({ asksAgain: false, isWhole: false, isComplete: true, isSaid: false });
     expect(data.at(-1)).toContain(ERROR.message);
     expect(data.join()).not.toMatch(/DONE|tool_calls|"stop"/);
@@ -104,7 +104,7 @@ describe('an error of the provider in a chat stream', () => {
 
   it.each([null, {}, ''])('is none where the member is %j', (error) => {
     const events = [json({ ...base, choices: [{ index: 0, delta: { content: 'a "error"' } }], error })];
-    const { isWhole } = told(chatFormat, [...events, chunk({}, 'stop'), '[DONE]'], false);
+    const { isWhole } = reported(chatFormat, [...events, chunk({}, 'stop'), '[DONE]'], false);
     expect(isWhole).toBe(true);
   });
 });
@@ -122,7 +122,11 @@ describe('an error of the provider in other streams', () => {
   ])('ends a response, as %s', (_, error) => {
     const added = { type: 'response.output_item.added', output_index: 0, item };
     for (const isJson of [false, true]) {
-      const { data, ...ends } = told(responsesFormat, [opened, added, error, completed].map(json), isJson);
+      const { data, ...ends } = reported(
+        responsesFormat,
+        [opened, added, error, completed].map(json),
+        isJson,
+      );
       expect(ends).toEqual({ asksAgain: false, isWhole: false, isComplete: true, isSaid: false });
       expect(data.map((each) => JSON.parse(each).type)).toEqual([opened.type, (error as Json).type]);
     }
@@ -139,7 +143,7 @@ describe('an error of the provider in other streams', () => {
     const stop = { type: 'message_delta', delta: { stop_reason: 'tool_use' }, usage: {} };
     const all = [start, text, call, error, stop, { type: 'message_stop' }];
     for (const isJson of [false, true]) {
-      const { data, ...ends } = told(messagesFormat, all.map(json), isJson);
+      const { data, ...ends } = reported(messagesFormat, all.map(json), isJson);
       expect(ends).toEqual({ asksAgain: false, isWhole: false, isComplete: true, isSaid: false });
       expect(data.at(-1)).toBe(json(error));
     }

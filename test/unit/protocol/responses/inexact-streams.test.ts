@@ -19,7 +19,7 @@ import {
 
 describe('upstreams that are less exact', () => {
   /** The answers' events as one upstream sends them. The last answer has no round after it. */
-  function told(answers: readonly Json[][], most = 3) {
+  function reported(answers: readonly Json[][], most = 3) {
     let text = '';
     const joined = join<JoinedStreams>('joinStreams', most, (streams, at) => {
       if (at > 0) streams.begin();
@@ -67,7 +67,7 @@ describe('upstreams that are less exact', () => {
     ];
     const opened = [created('a'), begins(0, one), begins(0, two)];
     for (const output of [[], [one, two]]) {
-      const { turns } = told([[...opened, ends(0, one), ends(0, two), completed('a', ...output)]]);
+      const { turns } = reported([[...opened, ends(0, one), ends(0, two), completed('a', ...output)]]);
       expect(turns.map((turn) => turn.calls.map(({ id }) => id))).toEqual([['1', '2']]);
     }
   });
@@ -75,15 +75,15 @@ describe('upstreams that are less exact', () => {
   it('may give items no ids, and tell of an end in the last event alone', () => {
     const items = [says('One.'), says('Two.'), calls('1')];
     const opened = items.map((item, at) => begins(at, { ...item, content: [] }));
-    const { turns } = told([[created('a'), ...opened, ends(0, says('One.')), completed('a', ...items)]]);
+    const { turns } = reported([[created('a'), ...opened, ends(0, says('One.')), completed('a', ...items)]]);
     expect(turns.map(({ messages }) => messages)).toEqual([items]);
   });
 
   it('may tell of items in the last event alone', () => {
     const items = [thinks('rs_1'), says('So.'), thinks('rs_2'), calls('1')];
     const answers = [[created('a'), completed('a', ...items)]];
-    expect(told(answers, 0).response.output).toEqual(items.slice(0, 2));
-    const { turns, events, response } = told([...answers, [created('b'), completed('b', says('End.'))]]);
+    expect(reported(answers, 0).response.output).toEqual(items.slice(0, 2));
+    const { turns, events, response } = reported([...answers, [created('b'), completed('b', says('End.'))]]);
     expect(turns).toHaveLength(1);
     expect(events.map(({ type }) => type)).toEqual(['response.created', 'response.completed']);
     expect(response).toMatchObject({ id: 'a', output: [...items.slice(0, 2), says('End.')] });
@@ -91,7 +91,7 @@ describe('upstreams that are less exact', () => {
 
   it('may say something else before they open a response', () => {
     const first = [{ type: 'codex.rate_limits' }, created('a'), begins(0, says('')), ends(0, says('So.'))];
-    const { response } = told([
+    const { response } = reported([
       [...first, begins(1, calls('1')), completed('a', says('So.'), calls('1'))],
       [created('b'), completed('b')],
     ]);
@@ -302,15 +302,15 @@ describe('a caller for whom nothing comes', () => {
   it('F24: gets reasoning in progress as it began', () => {
     const streams = responsesFormat.joinStreams(OURS, () => true, UNSTORED);
     const answer = { ...answers[0], reasoning: { encrypted: 'sealed' } };
-    const told: number[] = [];
+    const reported: number[] = [];
     for (const event of eventsOf(request, answer)) {
       streams.take(new Frame(encoder.encode(event)));
       const [alive] = jsonOf(streams.keepalive?.() ?? []);
-      told.push(((alive?.response as Json)?.output as Json[])?.length ?? -1);
+      reported.push(((alive?.response as Json)?.output as Json[])?.length ?? -1);
     }
     // The first two events open the response. Then reasoning, which ends with the item after it;
     // then a text and its end.
-    expect(told).toEqual([0, 0, 1, 1, ...Array(5).fill(-1), 2, 2, 2, 2, 2, 2]);
+    expect(reported).toEqual([0, 0, 1, 1, ...Array(5).fill(-1), 2, 2, 2, 2, 2, 2]);
   });
 
   it('F24: is sent none in the middle of an item', () => {

@@ -298,7 +298,7 @@ describe('an answer that the upstream does not store', () => {
 
   it.each<[string, string, JoinedForm, number]>([
     ['says so itself', '"store":false', {}, 1],
-    ['says that it is stored, whatever it was told', '"store":true', UNSTORED, 0],
+    ['says that it is stored, whatever the request says', '"store":true', UNSTORED, 0],
     ['says that it is stored', '"store":true', {}, 0],
   ])('F24: is known by what the upstream says: it %s', (_, store, form, marked) => {
     const answers = [{ reasoning, toolCalls: [call('retrieve_ref')] }, { content: 'So.' }];

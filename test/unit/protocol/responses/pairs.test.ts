@@ -30,7 +30,7 @@ const script = (step: number) => ({
   name: 'exec',
   input: words(150, `step ${step}`),
 });
-const told = (step: number, what: string) => ({
+const result = (step: number, what: string) => ({
   type: 'custom_tool_call_output',
   call_id: `call_${step}`,
   output: words(300, what),
@@ -42,15 +42,15 @@ const STEPS: Readonly<Record<string, (step: number) => Json[]>> = {
   'a script that tells something beside its result': (step) => [
     reasoning(step),
     script(step),
-    told(step, 'result'),
-    told(step, 'notice'),
+    result(step, 'result'),
+    result(step, 'notice'),
   ],
   'a script that tells something when another call is answered': (step) => [
     script(step),
-    told(step, 'goes on'),
+    result(step, 'goes on'),
     { type: 'function_call', call_id: `wait_${step}`, name: 'wait', arguments: '{}' },
     { type: 'function_call_output', call_id: `wait_${step}`, output: words(300, 'result') },
-    told(step, 'notice'),
+    result(step, 'notice'),
   ],
   'a local shell, whose result has the id of the call as its own': (step) => [
     reasoning(step),

@@ -111,7 +111,7 @@ describe('old reasoning items', () => {
   });
 
   it.each<[what: string, old: Item[]]>([
-    ['of a call of a custom tool', [reasoning('a'), asksTool('a', 'custom_tool_call'), toldByCustom()]],
+    ['of a call of a custom tool', [reasoning('a'), asksTool('a', 'custom_tool_call'), reportedByCustom()]],
     ['of several calls', [reasoning('a'), asksTool('a'), asksTool('b'), tells('b'), tells('a')]],
     ['of an answer with a call', [reasoning('a'), says('a'), asksTool('b'), tells('b')]],
     ['that come in several items', [reasoning('a'), reasoning('b'), asksTool('a'), tells('a')]],
@@ -164,7 +164,7 @@ describe('old reasoning items', () => {
   );
 });
 
-function toldByCustom(): Item {
+function reportedByCustom(): Item {
   return { type: 'custom_tool_call_output', call_id: 'call_a', output: 'Nothing.' };
 }
 
@@ -179,7 +179,7 @@ const conversation: fc.Arbitrary<Item[]> = fc
         says: fc.integer({ min: 0, max: 2 }),
         calls: fc.integer({ min: 0, max: 3 }),
         searches: fc.oneof({ weight: 4, arbitrary: fc.constant(false) }, fc.constant(true)),
-        told: fc.integer({ min: 1, max: 60 }),
+        said: fc.integer({ min: 1, max: 60 }),
       }),
       { maxLength: 4 },
     ),
@@ -190,7 +190,7 @@ const conversation: fc.Arbitrary<Item[]> = fc
     const next = (): string => `${made++}`;
     return turns.flatMap((answers, turn) => [
       asks(`Do ${turn}.`),
-      ...answers.flatMap(({ thinks, size, says: speaks, calls: some, searches, told }, at) => {
+      ...answers.flatMap(({ thinks, size, says: speaks, calls: some, searches, said }, at) => {
         // The model goes on after results alone.
         const calls = at < answers.length - 1 ? Math.max(1, some) : some;
         const ids = Array.from({ length: calls }, next);
@@ -204,7 +204,7 @@ const conversation: fc.Arbitrary<Item[]> = fc
         const thoughts = Array.from({ length: thinks }, () =>
           reasoning(next(), { encrypted_content: 'gAAAAABo'.repeat(size) }),
         );
-        return [...thoughts, ...items, ...ids.map((id) => tells(id, lines(told)))];
+        return [...thoughts, ...items, ...ids.map((id) => tells(id, lines(said)))];
       }),
     ]);
   });
