@@ -13,7 +13,6 @@ import { namedEntries } from './named-entries.ts';
 /** Of a caller without an entry of its own. */
 const DEFAULT_ENTRY = '*';
 
-/** Limits by name. */
 export type ConfiguredLimits = ReadonlyMap<string, CallerLimits>;
 
 /** The limits of a caller; undefined if it has none. */

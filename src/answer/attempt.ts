@@ -198,7 +198,6 @@ export class Attempts {
     };
   }
 
-  /** The body of an attempt. */
   bodyOf({ made, without, added }: Pick<Attempt, 'made' | 'without' | 'added'>): WrittenBody {
     const { call } = this.asking;
     const { request, chosen, scope } = call;

@@ -31,7 +31,6 @@ const RATE_LIMITED = 429;
 /** Statuses that stay, whoever the caller is. */
 const OF_THE_ACCOUNT: ReadonlySet<number> = new Set([401, 402, 403, 404]);
 
-/** The errors of one call. */
 export class StreamErrors {
   private readonly scope: RequestScope;
   private readonly answers: AnswerFormat;

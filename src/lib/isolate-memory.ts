@@ -10,7 +10,6 @@
  */
 import { type Bound, Lru, TenantLru } from './lru.ts';
 
-/** A row of the table. */
 interface Row<Value> extends Bound<Value> {
   /** What it is, and why it has this many bytes. Markdown. */
   readonly about: string;

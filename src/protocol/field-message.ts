@@ -5,7 +5,6 @@ import { jsonOf, textOf } from './json/spans.ts';
 import { NamedMessage } from './message-names.ts';
 import type { WireMessage } from './model-request.ts';
 
-/** The value of such a field. */
 export interface FieldValue {
   readonly span: Span;
   /** Its JSON, as far as it says anything. */

@@ -47,7 +47,6 @@ export interface FoundArray extends SharedArray {
   readonly same?: ModelRequest;
 }
 
-/** The arrays of one tenant. */
 export interface TenantArrays {
   /** The beginning of a body's array, as far as it is known. */
   find(bytes: Uint8Array, protocol: ReadArray['protocol']): FoundArray | undefined;

@@ -106,7 +106,6 @@ function cutInside(
   return cutMembers(elements, (index) => cut.has(index));
 }
 
-/** Cuts a member of an object in a field. */
 function cutFieldInside(bytes: Uint8Array, message: JsonSpan, key: string, member: string): Splice[] {
   const value = fieldOf(message, key)?.value;
   if (value?.kind !== 'object') return [];

@@ -4,7 +4,6 @@ import type { MemoryInjectionRequest } from '../memory/strategy/injection.ts';
 import type { MemoryBlocksRequest } from '../memory/strategy/memory-blocks.ts';
 import type { OwnField } from '../protocol/body.ts';
 
-/** The fields of all modes. */
 type FieldOf<Strategy> = Strategy extends unknown ? keyof Strategy : never;
 
 export const STRATEGY_FIELDS: Readonly<Record<FieldOf<MemoryStrategyRequest>, string>> = {

@@ -14,7 +14,6 @@ import { chunksOf } from '../upstream/chunks.ts';
 /** In bytes. An isolate has 128 MB for all that it does. */
 const MOST_READING = 48 * 1024 * 1024;
 
-/** A body that is being read. */
 class ReadingBody {
   size = 0;
   readonly began = Date.now();

@@ -14,7 +14,6 @@ import type { ContentCaches } from './content-caches.ts';
 import type { NamedOwner } from './owner.ts';
 import type { Agent, Services } from './services.ts';
 
-/** The context of one request. */
 export interface RequestScope {
   readonly services: Services;
   /** The request unchanged. */

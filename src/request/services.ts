@@ -42,7 +42,6 @@ import { type Isolate, isolateMemory } from './beliefs.ts';
 import { Callers } from './callers/register.ts';
 import { ContentCaches } from './content-caches.ts';
 
-/** A validated agent. */
 export interface Agent {
   readonly strategy: MemoryStrategy;
   readonly injection: Injection | 'off' | undefined;

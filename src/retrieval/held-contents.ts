@@ -11,7 +11,6 @@ import type { LineRange } from './query.ts';
 import { isRefusal } from './refusals.ts';
 import { NOTHING, queryOf, type Retrieve, readArguments } from './tool.ts';
 
-/** The result of a call. */
 export interface HeldResult {
   /** As the model wrote them. */
   readonly args: string;

@@ -39,7 +39,6 @@ export interface Answerer {
   answer(call: ToolCall): Promise<ToolResult>;
 }
 
-/** The starting point of the rounds. */
 export interface RoundsStart {
   /** The body that was sent. */
   readonly body: Uint8Array;
@@ -61,7 +60,6 @@ export interface Ours {
   readonly areKept: boolean;
 }
 
-/** A turn with its results. */
 type Answered = readonly [turn: ToolTurn, results: readonly ToolResult[]];
 
 export class Rounds {

@@ -93,7 +93,6 @@ export function searchConversationDefinition(
   return { ...tool, function: { ...model, parameters: { ...model.parameters, properties } } };
 }
 
-/** The arguments of a search. */
 export interface Search {
   readonly query: string;
   readonly scope: SearchScope;
@@ -120,7 +119,6 @@ export function readSearch(json: string): Result<Search, string> {
   return { ok: true, value: { query, scope, conversation, user } };
 }
 
-/** A message that was found. */
 export interface Found extends ArchiveHit {
   /** Its conversation, if it may be another one than the caller's; null: one without a name. */
   readonly conversation?: string | null;

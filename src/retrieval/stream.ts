@@ -18,7 +18,6 @@ const TOO_LONG = fault(
 );
 const NO_STREAM = 'The upstream did not continue with a stream.';
 
-/** The stage that joins the answers of several rounds. */
 export class RoundsStage implements JoiningStage<UpstreamAnswer> {
   readonly longestFrame = LONGEST_FRAME;
   private readonly joined: JoinedStreams;

@@ -51,7 +51,6 @@ export function metricsObject(env: Env, log: Log): ObjectCaller<MetricsStub> {
   return callerOf(env.METRICS, METRICS_OBJECT, log);
 }
 
-/** Calls a Durable Object. */
 export type ObjectCaller<Stub> = <Result>(call: (stub: Stub) => Promise<Result>) => Promise<Result>;
 
 /**

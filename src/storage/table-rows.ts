@@ -9,7 +9,6 @@ import type { Tables } from './tables.ts';
 /** A value in JSON; bytes as base64. */
 type Cell = string | number | null | { readonly base64: string };
 
-/** Rows of one table. */
 interface TableRows {
   readonly table: string;
   readonly columns: readonly string[];
@@ -22,7 +21,6 @@ export interface RowPlace {
   readonly after: readonly SqlStorageValue[] | null;
 }
 
-/** A row by its columns. */
 export type SavedRow = Record<string, SqlStorageValue>;
 
 /** What is particular to the tables of a class of objects. */

@@ -20,7 +20,6 @@ interface TableHooks {
   readonly passing?: boolean;
 }
 
-/** All tables of one object. */
 export class Tables {
   readonly sql: SqlStorage;
   private readonly storage: TableStorage;

@@ -32,7 +32,6 @@ interface Fact {
   readonly confirms: readonly (() => Promise<void>)[];
 }
 
-/** The upkeep of one conversation in one request. */
 export interface ConversationUpkeep {
   /** Notes a fact. @param at see `Fact` */
   rely(name: string, at: number, confirm: () => Promise<void>): void;

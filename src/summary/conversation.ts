@@ -99,7 +99,6 @@ export interface SummaryPorts {
   /** The summaries of the API that the request goes to. Absent if it is not asked for any. */
   readonly own?: OwnCompactions | undefined;
   readonly encoding: TokenMeasure;
-  /** A cache of digests. */
   readonly digests: Cache<string>;
   /**
    * When each summary of a conversation was last ordered ahead of its use, in milliseconds since

@@ -160,7 +160,6 @@ function foundIn(boundaries: readonly Boundary[], found: Found): Found | undefin
   return boundary && { ...found, memory: { ...memory, covers_end: boundary.end } };
 }
 
-/** Chooses a memory. */
 class MemoryChoice {
   private readonly need: MemoryNeed;
   private readonly ports: SummaryPorts;

@@ -26,7 +26,6 @@ import { hintsOf, strategyHash } from './strategy-hash.ts';
 import { NO_USAGE } from './summarizer.ts';
 import { echoOf } from './text/entries.ts';
 
-/** A session to be remembered. */
 export interface SessionNeed {
   /** See `wholeSummary`. */
   readonly strategy: SummarizeStrategy;

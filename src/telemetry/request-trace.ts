@@ -230,7 +230,6 @@ export class RequestTrace {
   }
 }
 
-/** A call of the model. */
 export class ModelCall {
   readonly url: string;
   /** The header `traceparent` for the upstream; undefined if the caller's is sent unchanged. */

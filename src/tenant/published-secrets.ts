@@ -14,7 +14,6 @@ const PUBLISHED = new Set([
   'a-secret-for-tests-only',
 ]);
 
-/** The secrets of a deployment. */
 interface Secrets {
   readonly secret: string;
   readonly previousSecret: string | undefined;

@@ -22,7 +22,6 @@ export const LONGEST_ANSWER = 16 * 1024 * 1024;
  */
 const LONGEST_AT_ONCE = 64 * 1024;
 
-/** How to relay a body. */
 export interface BodyRelay {
   /** How long the upstream may be silent, in milliseconds. */
   readonly idleMs: number;

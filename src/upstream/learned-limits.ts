@@ -31,7 +31,6 @@ export interface LearnedLimit {
   readonly withAnswer: boolean;
 }
 
-/** A request that was refused. */
 export interface Refused {
   /** Tokens of its view, by Precis's count. */
   readonly tokens: number;

@@ -19,7 +19,6 @@ export interface ModelServer {
   readonly search?: string;
 }
 
-/** Limits of one call. */
 interface CallLimits {
   /** Including the body, in milliseconds. */
   readonly timeoutMs: number;

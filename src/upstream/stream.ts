@@ -58,7 +58,6 @@ export interface EventFormat {
   abandon?(): void;
 }
 
-/** How to relay a stream. */
 interface StreamRelay extends BodyRelay {
   /**
    * After this many milliseconds of silence the caller gets a frame without meaning. It keeps

@@ -33,7 +33,6 @@ export function coldReturns(strategy: EditingStrategy, call: ViewCall): ColdRetu
   return conversation && new ColdReturns(conversation, call);
 }
 
-/** The cold returns of one array. */
 export class ColdReturns {
   /** See `PlanRequest`. */
   lengths: readonly number[];

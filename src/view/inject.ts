@@ -81,7 +81,6 @@ function unread(error: unknown, { services }: RequestScope): Injected {
   return { warnings: ['store_failed'] };
 }
 
-/** The block of one conversation. */
 class ConversationBlock {
   private readonly stored: StoredConversation;
   private readonly entry: UserEntry;

@@ -57,7 +57,6 @@ export async function findRounds(
   return found;
 }
 
-/** The rounds of one array. */
 export class FoundRounds {
   /** In the array's order; `absent` if the conversation's object does not answer. */
   kept: readonly KeptRounds[] | 'absent' = [];

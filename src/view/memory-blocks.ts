@@ -87,7 +87,6 @@ export function withBlocks(report: Report, { tokens, blocks, warnings }: ShownBl
   return { ...report, ...shown, warnings: [...new Set([...report.warnings, ...warnings])] };
 }
 
-/** The blocks of one view. */
 class BlocksOfView {
   private readonly call: Call;
   private readonly requested: BlocksRequest;

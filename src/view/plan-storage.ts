@@ -71,7 +71,6 @@ export class PlanStorage {
   }
 }
 
-/** The contents of removals. */
 function contentsOf(
   removals: readonly Removal[],
   messages: readonly Message[],

@@ -14,7 +14,6 @@ import type { StoredConversation } from '../../summary/conversation.ts';
 import { sealBytes } from '../../tenant/envelope.ts';
 import { sha256Hex, type Tenant } from '../../tenant/identity.ts';
 
-/** Whose answers they are. */
 export interface Answered {
   readonly call: Call;
   readonly tenant: Tenant;

@@ -23,7 +23,6 @@ export type BodyPart =
   | 'thinking'
   | 'usage';
 
-/** An attempt to make. */
 export interface NextAttempt {
   readonly made: MadeView;
   readonly without: ReadonlySet<BodyPart>;
@@ -41,7 +40,6 @@ export interface Attempt extends NextAttempt {
   readonly report: Promise<Report>;
 }
 
-/** Writes the body of an attempt. */
 export type BodyOf = (attempt: Pick<Attempt, 'made' | 'without' | 'added'>) => { readonly body: Uint8Array };
 
 /**

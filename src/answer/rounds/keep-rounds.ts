@@ -33,7 +33,6 @@ export function keeperOf(call: Call, tools: OfferedTools, api: MessageReader): K
   return tenant && keepsRounds(strategy, tools) ? new KeptAnswer(call, tenant, api) : undefined;
 }
 
-/** A round that is being written. */
 interface WrittenRound {
   readonly json: string;
   /** Undefined before the conversation has a name. */

@@ -9,7 +9,6 @@ import type { Message } from './message.ts';
 import { prefixHashes } from './prefix-hash.ts';
 import type { Digest } from './refs.ts';
 
-/** An answer in an array. */
 export interface KeyedAnswer {
   /** Index of its first message. */
   readonly message: number;

@@ -6,7 +6,6 @@
 
 import type { Message } from './message.ts';
 
-/** The reasoning of one answer. */
 export interface KeptReasoning {
   /** Index of the first message of the answer. */
   readonly message: number;

@@ -4,7 +4,6 @@
  */
 import type { Attachment } from './message.ts';
 
-/** One message. */
 export interface Entry {
   /** Its index in the caller's array. */
   readonly index: number;

@@ -14,7 +14,6 @@ export interface RefNamer {
   owns(ref: string): boolean;
 }
 
-/** A digest of a text, for labels. */
 export type Digest = (text: string) => string;
 
 /** A ref: 20 characters for the content, 6 check characters (docs/design.md#7-storage). */

@@ -10,7 +10,6 @@
 import type { History } from '../conversation/history.ts';
 import type { TokenSums } from '../tokens/sums.ts';
 
-/** A first request that stays. */
 export interface FirstRequest {
   readonly message: number;
   readonly tokens: number;

@@ -12,7 +12,6 @@ export interface Literal extends Hashed {
   readonly weight: number;
 }
 
-/** Takes one literal. */
 export type Take = (literal: Literal) => void;
 
 /** Identifies one thing, and can't be found elsewhere. */

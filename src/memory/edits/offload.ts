@@ -20,7 +20,6 @@ import {
 } from './compact.ts';
 import type { Removal } from './removal.ts';
 
-/** The settings of offloading. */
 interface OffloadSettings extends CompactSettings {
   /** Whether a model's words replace preview, head and tail. */
   readonly offload_digest: 'preview' | 'model';

@@ -46,7 +46,6 @@ export function tokensOf(rehydrated: Rehydrated | undefined): number {
   return rehydrated?.tokens ?? 0;
 }
 
-/** The limits of a choice. */
 interface RehydrationLimits {
   readonly items: number;
   /** Of all outputs together, and of a single one, in tokens. */
@@ -63,7 +62,6 @@ const MOST_LOOKED = 64;
 /** Names of other tools in an output's fence. */
 const MOST_LATER = 3;
 
-/** An output at its place. */
 interface PlacedOutput {
   readonly message: number;
   readonly unit: number;

@@ -3,7 +3,6 @@
  * gathered while the word's end is looked for, and says which forms the word can't have.
  */
 
-/** A set of classes. */
 export type CharacterSet = number;
 
 const LETTER: CharacterSet = 1;

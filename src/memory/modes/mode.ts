@@ -16,7 +16,6 @@ export interface MemoryMode<Strategy, Acting = unknown> {
   readonly passesThrough?: true;
   /** Finds fields that contradict each other. */
   contradiction?(strategy: Strategy): StrategyFault | undefined;
-  /** The strategy that acts for this one. */
   actsAs?(strategy: Strategy, upstreamCompacts: boolean): Acting;
   /** The compaction to ask the upstream for. */
   upstreamCompaction?(strategy: Strategy): { readonly threshold: number | undefined };
@@ -71,7 +70,6 @@ export interface ReplayedMode<Strategy> {
 /** The recent units that no edit touches. */
 export type Tail = Pick<ReplayRule, 'keepTurns' | 'keepSteps' | 'smallSteps' | 'stops' | 'whole'>;
 
-/** A request to replay. */
 export interface ReplayRequest extends PlanRequest {
   readonly rule: ReplayRule;
   readonly sums: TokenSums;

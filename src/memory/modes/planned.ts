@@ -101,7 +101,6 @@ export interface PlanContext {
   readonly unedited?: ReadonlySet<string> | undefined;
 }
 
-/** The plan of a request. */
 export interface Planned extends ViewNeeds {
   readonly replay: Replay;
   /** Messages that leave the view, ascending. */
@@ -130,7 +129,6 @@ interface PlannedBytes {
   readonly movedAt: number;
 }
 
-/** Thinking that has left the view. */
 interface LeftThinking {
   /** Of the messages before this one. */
   readonly from: number;

@@ -36,7 +36,6 @@ export const MODES = Object.keys(modes) as Mode[];
 /** Share of the window to leave free, for a strategy without budget and percentage. */
 const DEFAULT_REMAINING_PCT = 0.2;
 
-/** The fields of all modes. */
 const FIELDS: readonly string[] = [...new Set(MODES.flatMap(knownFields))];
 
 /**

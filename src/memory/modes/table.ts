@@ -23,13 +23,11 @@ export const modes = {
 
 export type Mode = keyof typeof modes;
 type StrategyOf<Name extends Mode> = z.output<(typeof modes)[Name]['schema']>;
-/** The strategies of the modes with a trait. */
 type StrategyWith<Trait> = {
   [Name in Mode]: (typeof modes)[Name] extends Trait ? StrategyOf<Name> : never;
 }[Mode];
 
 export type MemoryStrategy = { [Name in Mode]: StrategyOf<Name> }[Mode];
-/** A strategy that edits views. */
 export type EditingStrategy = StrategyWith<{ readonly edits: true }>;
 /** A strategy whose view is planned around a memory that is ready. */
 export type RecallingStrategy = StrategyWith<{ readonly recalled: unknown }>;
@@ -37,7 +35,6 @@ export type RecallingStrategy = StrategyWith<{ readonly recalled: unknown }>;
 export type SummarizingStrategy = StrategyWith<{ readonly summaryFacts: unknown }>;
 /** A strategy that may let the model fetch removed content. */
 export type RetrievingStrategy = StrategyWith<{ readonly retrieves: unknown }>;
-/** A strategy for which no other one acts. */
 export type ActingStrategy = Exclude<MemoryStrategy, StrategyWith<{ readonly actsAs: unknown }>>;
 
 /** A strategy as callers write it, without defaults. */

@@ -37,7 +37,6 @@ interface EarlierRequest {
   readonly input: number;
 }
 
-/** A request that is to be billed. */
 export interface BilledRequest {
   /** Null if the price of the model, or of the caller's tier, is not known. */
   readonly schedule: Schedule | null;

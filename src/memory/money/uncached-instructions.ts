@@ -18,7 +18,6 @@ export interface PlacedInstructions {
   readonly misses: number;
 }
 
-/** An answer of the conversation. */
 export interface PlacedAnswer extends Omit<PlacedInstructions, 'misses'> {
   /** Tokens of the instructions and the tools. */
   readonly tokens: number;

@@ -23,7 +23,6 @@ const editSchema = z.strictObject({
   freed: z.int().describe('Tokens that the replacement saves.'),
 });
 
-/** An edit of the view. */
 const shownEditSchema = editSchema.omit({ message: true }).extend({
   text: z
     .string()

@@ -24,7 +24,6 @@ export interface BoundReasoning {
   readonly kept?: Blocks;
 }
 
-/** Blocks of reasoning, by message. */
 export type Blocks = readonly (readonly [message: number, blocks: number])[];
 
 /** Bounds what is kept of a request. */

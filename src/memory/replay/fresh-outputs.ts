@@ -19,7 +19,6 @@ export type Shorten = (output: Output) => Removal | undefined;
 /** The largest output that is whole within any budget, as a share of it. */
 const WHOLE_SHARE = 0.5;
 
-/** An output at its place. */
 interface PlacedOutput {
   readonly unit: number;
   readonly output: Output;

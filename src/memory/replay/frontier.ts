@@ -176,7 +176,6 @@ export interface Replay {
   readonly waited: readonly number[];
 }
 
-/** A move of the frontier. */
 export interface Move {
   readonly cuts: Cuts;
   readonly trigger: Trigger;

@@ -13,7 +13,6 @@ import type { Passed } from './phase-pass.ts';
 import type { Refills } from './prefix-cursor.ts';
 import type { EarlyLeaving } from './seen-outputs.ts';
 
-/** The settings of all phases. */
 export interface PhaseSettings {
   /** Whether the tail may shrink to steps. */
   readonly shrinks: boolean;
@@ -71,7 +70,6 @@ export interface PhaseStanding extends Reach {
   readonly trims: readonly number[];
   /** Tokens saved by messages that left the view. */
   readonly leftOut: number;
-  /** The number of moves. */
   readonly moves: number;
   /** The journal's length after each change: a move, or outputs that were shortened at sight. */
   readonly ends: readonly number[];

@@ -21,7 +21,6 @@ import {
 } from '../replay/dropped-reasoning.ts';
 import type { VendorVerdict } from '../replay/vendor-verdict.ts';
 
-/** A request as the next one is compared with it. */
 export interface ComparedRequest {
   readonly prefix: RequestPrefix;
   /** Precis's cause that its view does not extend the one before. */

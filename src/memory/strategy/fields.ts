@@ -133,7 +133,6 @@ export const summarizing = {
 };
 
 type CompactionFields = z.output<z.ZodObject<typeof compaction>>;
-/** The settings of compaction. */
 export interface CompactSettings extends Omit<CompactionFields, 'compact_preview_tokens'> {
   /** Undefined: a share of the output (see `previewTokens`). */
   readonly compact_preview_tokens?: number | undefined;

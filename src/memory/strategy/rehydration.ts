@@ -30,7 +30,6 @@ const REFUSED = 'it must be true, false, or an object of items and max_tokens';
 /** The field of a strategy. `true` means the defaults. */
 export const rehydrate = z.union([z.boolean(), settings], { error: REFUSED }).default(false);
 
-/** A strategy with the field. */
 export interface RehydratingFields {
   readonly rehydrate: z.output<typeof rehydrate>;
 }

@@ -9,7 +9,6 @@ import { Merging } from './merging.ts';
 import { CL100K, END, O200K, type Splitting, UNDECIDED } from './pieces.ts';
 import { NO_RANK, TokenRanks } from './ranks.ts';
 
-/** The encodings that have a table. */
 type TableName = Exclude<EncodingName, 'chars/4'>;
 
 const SPLITTINGS: Readonly<Record<TableName, Splitting>> = { o200k_base: O200K, cl100k_base: CL100K };

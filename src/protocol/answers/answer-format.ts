@@ -135,7 +135,6 @@ export interface JoinedBodies extends JoinedAnswers {
   take(body: Uint8Array): ToolTurn | Uint8Array;
 }
 
-/** Joins answers that are streams. */
 export interface JoinedStreams extends JoinedAnswers {
   /** The turn to answer before the stream goes on; undefined if this answer is the last. */
   readonly turn: ToolTurn | undefined;

@@ -2,7 +2,6 @@
 import { parseObject } from '../../lib/json.ts';
 import type { Media } from '../held-media.ts';
 
-/** A function call. */
 export interface ToolCall {
   readonly id: string;
   readonly name: string;

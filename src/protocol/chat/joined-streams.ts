@@ -55,7 +55,6 @@ interface Chunk {
   readonly [field: string]: unknown;
 }
 
-/** One call of a turn. */
 interface StreamedCall {
   /** All pieces so far, joined. */
   call: CallPiece;

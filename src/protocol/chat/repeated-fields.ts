@@ -171,7 +171,6 @@ function lengthBefore(said: string, before: string): number {
   return Math.min(found?.length ?? 0, said.length);
 }
 
-/** Cuts the first characters of a string. */
 function cutBeginning(bytes: Uint8Array, string: JsonSpan, characters: number): Splice {
   const source = textOf(bytes, string);
   const length = Buffer.byteLength(source.slice(0, sourceLength(source, characters)));

@@ -69,7 +69,6 @@ export const PARTS: PartFormat = {
   },
 };
 
-/** A block in a content. */
 export class Block {
   readonly span: JsonSpan;
   private readonly body: Uint8Array;

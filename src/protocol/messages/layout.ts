@@ -24,7 +24,6 @@ import { signedMessage } from './compaction.ts';
 import type { Element } from './element.ts';
 import { ElementMessage } from './message.ts';
 
-/** The part of a view that edits messages. */
 export type EditedMessages = Omit<View, 'tokens' | 'incomplete' | 'marks'>;
 
 /** Messages that stay, of one element of the caller's. */

@@ -9,7 +9,6 @@ import { ElementMessage } from './message.ts';
 import { ownBlocks } from './repeated-blocks.ts';
 import { editSplices } from './splices.ts';
 
-/** A view that is being written. */
 interface WrittenView {
   readonly messages: readonly object[];
   readonly elements: readonly Element[];

@@ -17,7 +17,6 @@ export interface ResponseName {
   readonly created: number;
 }
 
-/** A finished compaction. */
 export interface CompactionAnswer extends ResponseName {
   readonly sealed: string;
   readonly usage: TokenUsage;

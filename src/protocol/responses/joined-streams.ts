@@ -277,7 +277,6 @@ export class JoinedResponsesStreams extends CountedAnswers implements JoinedStre
     return frames;
   }
 
-  /** Shows all held events. */
   private showHeld(): Frame[] {
     const frames = this.open();
     for (const state of this.items.states) {

@@ -24,7 +24,6 @@ const TEXT = 'input_text';
 /** The view of a request that no plan edits. */
 export const NO_EDITS: EditedItems = { removals: new Map(), dropped: new Set() };
 
-/** The part of a view that edits items. */
 type EditedItems = Omit<View, 'tokens' | 'incomplete' | 'marks'>;
 
 /**

@@ -12,7 +12,6 @@ import { inShell } from '../shell.ts';
 import { anchorOf, joined, membersOf, typeLine } from './schema.ts';
 import { type Html, line, meaning, prose } from './text.ts';
 
-/** An operation with its place. */
 interface Placed extends DocumentedOperation {
   readonly method: string;
   readonly path: string;
@@ -160,7 +159,6 @@ function paragraphsOf({ description }: JsonSchema = {}): readonly string[] {
   return typeof description === 'string' ? description.split('\n\n') : [];
 }
 
-/** The code that a paragraph begins with. */
 function codeOf(paragraph: string): string {
   return paragraph.split('`')[1] ?? '';
 }

@@ -9,7 +9,6 @@ import type { UsageTail } from '../../protocol/answers/usage-tail.ts';
 import type { BilledAnswer } from './billing.ts';
 import type { MostOutput } from './most-output.ts';
 
-/** A call that is reserved. */
 interface ReservedCall {
   /**
    * How it is billed; null: no price.

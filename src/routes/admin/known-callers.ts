@@ -163,7 +163,6 @@ export class KnownCallers {
     return tenantsOf(this.services.tenants.ofName(name)).map(({ id }) => id);
   }
 
-  /** Seen tenants that belong to no name. */
   private async tenants(after: string, most: number, ofNames: ReadonlySet<string>): Promise<SeenTenant[]> {
     const found: SeenTenant[] = [];
     for (let place = after; found.length < most; ) {
@@ -177,7 +176,6 @@ export class KnownCallers {
   }
 }
 
-/** The short name of a tenant. */
 function nameOfTenant(id: string): string {
   return `tenant-${id.slice(0, SHORT_ID)}`;
 }

@@ -35,7 +35,6 @@ export interface Place extends ListPlace {
   readonly index: number;
 }
 
-/** A part of the conversations of a caller. */
 interface CallersPart {
   readonly found: readonly Placed[];
   /** How far it is complete, if a list has ended early; null if none has. */

@@ -37,7 +37,6 @@ import type { ArchivedRow, ArchiveRow } from './rows.ts';
 import type { ArchiveHits, SearchPage, SearchPlace } from './search.ts';
 import { readable } from './text.ts';
 
-/** The conversation of an archive. */
 interface ArchivedConversation {
   readonly tenant: Tenant;
   /** See `conversationName`. */
@@ -62,7 +61,6 @@ export interface ArchiveEntry {
   text(): string | null;
 }
 
-/** A message of the archive. */
 export interface ArchivedMessage {
   readonly position: number;
   /** When it was archived, in seconds since the epoch. */

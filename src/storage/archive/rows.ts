@@ -45,7 +45,6 @@ export interface NotedPacks {
   readonly names: readonly string[];
 }
 
-/** A message of the archive. */
 export interface ArchivedRow {
   /** Ascending in the order of archiving. */
   readonly archived_id: number;
@@ -323,7 +322,6 @@ export class ArchiveRows implements StoredPart {
   }
 }
 
-/** The rows that fit a page. */
 function cut(found: readonly Row[], limits: PageLimits): readonly Row[] {
   let bytes = 0;
   const rows: Row[] = [];

@@ -32,7 +32,6 @@ export interface SearchPlace {
   readonly byMeaning: boolean;
 }
 
-/** A page of search results. */
 export interface SearchPage extends ArchivePage<SearchPlace> {
   readonly meaning: Near['meaning'];
 }

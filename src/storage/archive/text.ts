@@ -45,7 +45,6 @@ export function wordsOf(words: string): readonly (readonly string[])[] {
     .filter((tokens) => tokens.length > 0);
 }
 
-/** A word of a query. */
 interface Word {
   readonly text: string;
   /** See `Token.folded`. */

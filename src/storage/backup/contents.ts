@@ -27,7 +27,6 @@ const named = {
   used: z.number().nullable(),
 };
 
-/** A part of its rows. */
 const part = z.object({ type: z.literal('part'), ...named, part: z.number(), text: z.string() });
 
 /** All of its parts, and its objects in R2, come before. */

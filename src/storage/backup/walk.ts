@@ -52,7 +52,6 @@ export type WalkPlace =
 
 export const FIRST_PLACE: WalkPlace = { at: 'tenant', place: null };
 
-/** A record to be. */
 export interface NewRecord {
   readonly content: RecordContent;
   readonly attachment?: Uint8Array<ArrayBuffer>;

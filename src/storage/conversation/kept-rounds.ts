@@ -36,7 +36,6 @@ const SCHEMA = `
   );
 `;
 
-/** The rounds of one answer. */
 export interface StoredRounds extends Omit<KeptRounds, 'message'> {
   /** The objects with their messages, one per round; empty if these are no longer kept. */
   readonly names: readonly string[];

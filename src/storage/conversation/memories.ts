@@ -29,7 +29,6 @@ export interface Memory extends Omit<ListedMemory, 'completed_at'> {
 
 export type MemoryStatus = Memory['status'];
 
-/** The memory that a round uses. */
 export type RoundMemory = Immutable<z.output<typeof roundSchema>>;
 
 /** A transcript's ref, and where it starts. */
@@ -228,7 +227,6 @@ export interface SavedMemory extends Pick<Overview, 'settings'> {
   readonly conversation: string;
 }
 
-/** A conversation in numbers. */
 export interface ConversationNumbers extends SummaryNumbers {
   /**
    * How many requests it had, and the newest one that is kept, with its time in milliseconds and

@@ -15,7 +15,6 @@ import {
 import { type Tenant, tenantsOf } from '../../tenant/identity.ts';
 import { TenantBucket } from '../bucket.ts';
 
-/** A content to store. */
 export interface StoredContent {
   readonly ref: string;
   /** Read only when the content is written. */

@@ -231,7 +231,6 @@ export class RefWriter {
     });
   }
 
-  /** Whether a manifest vouches for contents. */
   private async isVouchedFor(manifest: string, contents: readonly StoredContent[]): Promise<boolean> {
     const oldest = await this.oldestIn(manifest).catch(this.failed('a manifest could not be read'));
     if (oldest === undefined) return false;

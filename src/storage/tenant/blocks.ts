@@ -29,7 +29,6 @@ const SCHEMA = `
   ) WITHOUT ROWID;
 `;
 
-/** One version of a block. */
 export interface StoredBlock {
   readonly label: string;
   /** From 1 on; each change of the text adds one. */
@@ -39,7 +38,6 @@ export interface StoredBlock {
   readonly updated_at: number;
 }
 
-/** A block in a list. */
 export interface ListedBlock extends Omit<StoredBlock, 'text'> {
   /** The length of the text. */
   readonly characters: number;

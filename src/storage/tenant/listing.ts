@@ -49,14 +49,12 @@ export interface ListPlace {
   readonly at: number;
 }
 
-/** A conversation in a list. */
 export interface ListedConversation extends ListPlace {
   readonly name: string;
   /** In milliseconds; null if only its settings are left. */
   readonly lastUsed: number | null;
 }
 
-/** A part of a list. */
 export interface ListPart {
   readonly found: readonly ListedConversation[];
   /** The last place that it has looked at, if it has ended early; null if not. */

@@ -26,7 +26,6 @@ import type { BlockRows } from './blocks.ts';
 import type { Deletions } from './deletions.ts';
 import type { TenantRows } from './rows.ts';
 
-/** A conversation to save. */
 export interface SavedConversation {
   /** Ascending in the order in which they were first noted. */
   readonly id: number;

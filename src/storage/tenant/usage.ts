@@ -143,7 +143,6 @@ export class UsageRows {
     return days;
   }
 
-  /** The sums of one name, by day. */
   private named(name: NamedSumsName, from: number, to: number) {
     const sums = NAMED_SUMS[name].map(
       (field) =>

@@ -9,7 +9,6 @@ import type { Entry } from '../../memory/conversation/passage.ts';
 import type { TokenCounter } from '../../memory/tokens/tokens.ts';
 import { neutralize } from './headings.ts';
 
-/** An attachment at its place. */
 export interface SentAttachment extends Attachment {
   /** The index of its message. */
   readonly index: number;

@@ -6,7 +6,6 @@ import { MEASURE } from '../../memory/edits/literals.ts';
 /** Distinct literals of a text. A longer table has no lines that matter by themselves. */
 export const MOST_LITERALS_READ = 100_000;
 
-/** The form of a literal. */
 export type Form =
   | 'url'
   | 'uuid'

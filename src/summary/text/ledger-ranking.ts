@@ -16,7 +16,6 @@ export function rankedLiterals(entries: readonly Entry[], priorLines: readonly s
     .map(({ value }) => value);
 }
 
-/** A literal, and its occurrences. */
 interface LiteralCandidate {
   readonly value: string;
   readonly form: Form;

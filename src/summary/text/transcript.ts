@@ -127,7 +127,6 @@ function bodyOf(entry: Entry): string {
   return [...(text === '' ? [] : [text]), ...calls].join('\n');
 }
 
-/** A name on one line. */
 function labelOf(name: string): string {
   return [...name.slice(0, 2 * LONGEST_LABEL).replace(/\s+/g, ' ')].slice(0, LONGEST_LABEL).join('');
 }

@@ -217,7 +217,6 @@ function isForeign(sections: ReadonlyMap<Heading, string>, userTexts: readonly s
   return (users.get(dominant) ?? 0) < total * SHARE_OF_USER;
 }
 
-/** Weighted letters by script. */
 function lettersOf(text: string): Map<Script, number> {
   const letters = new Map<Script, number>();
   for (const word of text.replace(CODE, ' ').split(/\s+/)) {
