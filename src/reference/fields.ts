@@ -31,7 +31,7 @@ export const STRATEGY_FIELDS: Readonly<Record<FieldOf<MemoryStrategyRequest>, st
   observe:
     'The request is sent unchanged, and the report says [what would have been done](answers-and-errors.md#observing).',
   cache_marks:
-    'Who marks [what the prompt cache keeps](money.md#who-sets-the-marks): `auto` adds marks, `callers` adds none, `off` moves none either. By default `auto` in modes that edit, else `callers`.',
+    'Who marks [what the prompt cache keeps](prompt-caching.md#who-sets-the-marks): `auto` adds marks, `callers` adds none, `off` moves none either. By default `auto` in modes that edit, else `callers`.',
   cache_diagnostics:
     'Asks the vendor [why its cache was missed](money.md#asking-the-vendor); its verdict is in the event, and in the answer.',
   upstream_api:

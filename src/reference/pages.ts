@@ -23,15 +23,19 @@ export interface Page extends Text {
 const FILES = {
   'getting-started.md': () => import('../../docs/getting-started.md'),
   'concepts.md': () => import('../../docs/concepts.md'),
+  'worth-it.md': () => import('../../docs/worth-it.md'),
   'clients.md': () => import('../../docs/clients.md'),
   'modes.md': () => import('../../docs/modes.md'),
+  'prompt-caching.md': () => import('../../docs/prompt-caching.md'),
   'coming-from.md': () => import('../../docs/coming-from.md'),
+  'compared-with.md': () => import('../../docs/compared-with.md'),
   'refs-and-retrieval.md': () => import('../../docs/refs-and-retrieval.md'),
   'conversations.md': () => import('../../docs/conversations.md'),
   'memory-blocks.md': () => import('../../docs/memory-blocks.md'),
   'money.md': () => import('../../docs/money.md'),
   'inspector.md': () => import('../../docs/inspector.md'),
   'troubleshooting.md': () => import('../../docs/troubleshooting.md'),
+  'production.md': () => import('../../docs/production.md'),
   'deploying.md': () => import('../../docs/deploying.md'),
   'local-models.md': () => import('../../docs/local-models.md'),
   'operating.md': () => import('../../docs/operating.md'),
@@ -55,15 +59,21 @@ const WORDS: Readonly<
   'Use it': {
     'getting-started.md': ['Getting started', 'from the first start to the first placeholder'],
     'concepts.md': ['Concepts in five minutes', 'array, view, frontier and cache, in one picture'],
+    'worth-it.md': ['Is it worth it for me?', 'what to expect by traffic, and how to measure your own'],
     'clients.md': [
       'Clients',
       'OpenAI, Anthropic, Claude Code, AI SDK, Agents SDK, LangChain, Codex, OpenCode and more',
     ],
     'modes.md': ['Modes', 'which one to choose, and what each does'],
+    'prompt-caching.md': [
+      'Anthropic prompt caching and Precis',
+      'cache breakpoints: who sets them, what they cost',
+    ],
     'coming-from.md': [
       'Coming from another memory',
       'names of other libraries, and what they are called here',
     ],
+    'compared-with.md': ['Compared with', 'Headroom, Compresr, clear_tool_uses, native compaction'],
     'refs-and-retrieval.md': [
       'Refs and retrieval',
       'how callers, models or MCP clients fetch what was removed',
@@ -75,9 +85,10 @@ const WORDS: Readonly<
     'troubleshooting.md': ['Troubleshooting', 'nothing is shortened, it waits, n/a, 401, 502'],
   },
   'Run it': {
+    'production.md': ['Going to production', 'ten steps'],
     'deploying.md': ['Deploying', 'variables, access keys, routes'],
     'local-models.md': ['Local models', 'Ollama, vLLM, llama.cpp'],
-    'operating.md': ['Operating', 'cost, callers, upgrades, backup, alerts, retention'],
+    'operating.md': ['Operating', 'cost, callers, limits, upgrades, backup, alerts, retention'],
     'privacy.md': ['Privacy', 'what is seen, stored and deleted'],
   },
   Reference: {
