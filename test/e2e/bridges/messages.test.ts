@@ -16,6 +16,14 @@ const TOOLS = [
   },
 ];
 
+const SYSTEM = 'You look at things. '.repeat(300);
+
+interface ChatUsage {
+  prompt_tokens: number;
+  total_tokens: number;
+  prompt_tokens_details: { cached_tokens: number };
+}
+
 let made = 0;
 const deployment = deployMessages({
   refuses: true,
@@ -47,7 +55,7 @@ async function ask(messages: readonly Message[], more: Json = {}) {
   if (!stream) {
     const completion = (await client().chat.completions.create(params)) as unknown as WithMemory & {
       choices: { message: Message; finish_reason: string }[];
-      usage: { prompt_tokens: number; total_tokens: number };
+      usage: ChatUsage;
     };
     return { ...completion.choices[0], usage: completion.usage, memory: completion.memory as Report };
   }
@@ -59,7 +67,7 @@ async function ask(messages: readonly Message[], more: Json = {}) {
   });
   const { choices, usage } = (await streamed.finalChatCompletion()) as unknown as {
     choices: { message: Message; finish_reason: string }[];
-    usage: { prompt_tokens: number; total_tokens: number };
+    usage: ChatUsage;
   };
   return { ...choices[0], usage, memory: reports.at(-1) as Report };
 }
@@ -78,19 +86,21 @@ const thinkingIn = (body: Json): number =>
 
 async function loop(steps: number, more: Json = {}) {
   const messages: Message[] = [
-    { role: 'system', content: 'You look at things.' },
+    { role: 'system', content: SYSTEM },
     { role: 'user', content: `Look. ${JSON.stringify(more)}` },
   ];
   const reports: Report[] = [];
+  const usages: ChatUsage[] = [];
   for (let step = 0; step < steps; step++) {
-    const { message, memory } = await ask(messages, more);
+    const { message, memory, usage } = await ask(messages, more);
     reports.push(memory);
+    usages.push(usage);
     if (!message) throw new Error('no message');
     messages.push(back(message));
     for (const { id } of (message.tool_calls ?? []) as { id: string }[])
       messages.push({ role: 'tool', tool_call_id: id, content: `seen ${step}` });
   }
-  return { messages, reports };
+  return { messages, reports, usages };
 }
 
 describe.each([
@@ -136,7 +146,43 @@ describe.each([
   });
 });
 
+/** The share of all input but the first that was read from the cache. */
+function shareOf(usages: readonly { readonly read: number; readonly all: number }[]): number {
+  const sum = (of: 'read' | 'all') => usages.slice(1).reduce((total, usage) => total + usage[of], 0);
+  return sum('read') / sum('all');
+}
+
 describe('chat over Messages', () => {
+  it('reads as much of its cache as a native client in the same loop', async () => {
+    const { usages } = await loop(12, { user: 'billed' });
+    const bridged = usages.map(({ prompt_tokens: all, prompt_tokens_details: { cached_tokens: read } }) => ({
+      read,
+      all,
+    }));
+    const messages: Json[] = [{ role: 'user', content: 'Look. {"user":"billed"}' }];
+    const tools = TOOLS.map(({ function: { name, parameters } }) => ({ name, input_schema: parameters }));
+    const native: typeof bridged = [];
+    for (let step = 0; step < 12; step++) {
+      const { message } = await deployment.ask({
+        ...{ model: MODEL, max_tokens: 4_000, tools, system: SYSTEM, messages, memory_strategy: 'auto' },
+        ...{ thinking: { type: 'adaptive' }, conversation_id: 'a-native-loop' },
+      });
+      const {
+        input_tokens,
+        cache_read_input_tokens: read,
+        cache_creation_input_tokens: written,
+      } = message.usage;
+      native.push({ read, all: input_tokens + read + written });
+      const called = (message.content as Json[]).filter(({ type }) => type === 'tool_use');
+      const results = called.map(({ id }) => ({
+        ...{ type: 'tool_result', tool_use_id: id, content: `seen ${step}` },
+      }));
+      messages.push({ role: 'assistant', content: message.content }, { role: 'user', content: results });
+    }
+    expect(shareOf(bridged)).toBeGreaterThan(0.5);
+    expect(shareOf(bridged)).toBeGreaterThan(shareOf(native) - 0.01);
+  });
+
   it("gives an error of the upstream in OpenAI's form, with its words", async () => {
     const message = 'This request would exceed your account’s rate limit.';
     deployment.upstream.next({

@@ -4,10 +4,12 @@ import type OpenAI from 'openai';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Report } from '../../../src/memory/plan/report.ts';
 import { type Behaviour, behave, refuse, sendJson } from '../../../tools/upstream/behaviours.ts';
+import { type BilledBody, Vendor } from '../../../tools/upstream/invoice.ts';
 import { eventsOf, type ResponseAnswer, responseOf } from '../../../tools/upstream/response.ts';
 import { CHAT_LOOPS } from '../../support/clients/chat-loops.ts';
 import { deploy, KEY } from '../../support/deployment/deployment.ts';
 import type { WithMemory } from '../../support/deployment/memory-report.ts';
+import { runs } from '../../support/laws/runs.ts';
 
 type Json = Record<string, unknown>;
 type Message = { role: string } & Json;
@@ -17,6 +19,7 @@ const MODEL = 'gpt-6-astra';
 const TOOLS = [
   { type: 'function', function: { name: 'look', parameters: { type: 'object', properties: {} } } },
 ];
+const INSTRUCTIONS = 'You look around. '.repeat(300);
 /** Nothing is edited, and no tool of Precis's is offered. */
 const BRIDGED = { mode: 'none', upstream_api: 'responses' };
 
@@ -126,7 +129,7 @@ function results({ tool_calls = [] }: Message): Message[] {
 
 async function loop(steps: number, more: Json): Promise<{ array: Message[]; memory: Report }> {
   const array: Message[] = [
-    { role: 'system', content: 'You look around.' },
+    { role: 'system', content: INSTRUCTIONS },
     { role: 'user', content: `Look around, ${String(more.conversation_id)}.` },
   ];
   let last: Report | undefined;
@@ -139,6 +142,15 @@ async function loop(steps: number, more: Json): Promise<{ array: Message[]; memo
 }
 
 const lost = (): number => sent().reduce((sum, body) => sum + lostIn(body), 0);
+
+/** The share of all input that a vendor's cache has had, after the model's least length. */
+function shareOf(bodies: readonly Json[]): number {
+  const vendor = new Vendor();
+  for (const body of bodies) vendor.call({ ...(body as BilledBody), model: 'gpt-5.6-terra' }, '');
+  const later = vendor.invoice.slice(1);
+  const sum = (of: 'input' | 'cached') => later.reduce((all, line) => all + line[of], 0);
+  return sum('cached') / sum('input');
+}
 
 describe('a chat client whose model needs the Responses API', () => {
   it.each([
@@ -162,6 +174,36 @@ describe('a chat client whose model needs the Responses API', () => {
       expect(itemsOf(body).slice(0, before.length)).toEqual(before);
       expect(body).toMatchObject({ store: false, include: ['reasoning.encrypted_content'] });
     }
+  });
+
+  it.each([false, true])('reads as much of its cache as a native client (stream: %s)', async (stream) => {
+    await loop(12, { stream, conversation_id: `billed ${stream}`, memory_strategy: BRIDGED });
+    const bridged = shareOf(sent());
+    deployment.upstream.requests.length = 0;
+    const input: Json[] = [
+      { role: 'system', content: [{ type: 'input_text', text: INSTRUCTIONS }] },
+      { role: 'user', content: [{ type: 'input_text', text: `Look around, billed ${stream}.` }] },
+    ];
+    for (let step = 0; step < 12; step++) {
+      const [tool] = TOOLS;
+      const tools = [{ type: 'function', strict: false, ...tool?.function }];
+      const asked = { model: MODEL, tools, store: false, include: ['reasoning.encrypted_content'], input };
+      const response = await deployment.fetch('/v1/responses', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${KEY}` },
+        body: JSON.stringify({ ...asked, memory_strategy: 'none' }),
+      });
+      const { output } = (await response.json()) as { output: Json[] };
+      const called = output.filter(({ type }) => type === 'function_call');
+      const seen = called.map(({ call_id }) => ({
+        ...{ type: 'function_call_output', call_id, output: `Nothing at ${call_id}.` },
+      }));
+      input.push(...output, ...seen);
+    }
+    const native = shareOf(sent());
+    expect(bridged).toBeGreaterThan(0.5);
+    // Its items have ids and a status, which are read from the cache, too.
+    expect(bridged).toBeGreaterThan(native - 0.01);
   });
 
   it('sends an answer in the plain form once its array is another one', async () => {
@@ -286,14 +328,16 @@ const counting =
     else void behave({ type: 'answer', ...said }, request, response, recorded);
   };
 
+const STEPS = runs(8, 30);
+
 describe.each(CHAT_LOOPS)('the loop of %s', (_, loop) => {
   it.each([
-    { stream: false, api: 'responses', knows: 8 },
-    { stream: true, api: 'responses', knows: 8 },
+    { stream: false, api: 'responses', knows: STEPS },
+    { stream: true, api: 'responses', knows: STEPS },
     { stream: false, api: 'chat', knows: 0 },
   ])('has all that its model has thought, which chat alone loses ($api, stream: $stream)', async (given) => {
     const { stream, api, knows } = given;
-    deployment.upstream.become({ responses: counting(8), chat: counting(8) });
+    deployment.upstream.become({ responses: counting(STEPS), chat: counting(STEPS) });
     onTestFinished(() => deployment.upstream.become({ responses: reasoning }));
     const looked: number[] = [];
     const said = await loop({
@@ -305,8 +349,8 @@ describe.each(CHAT_LOOPS)('the loop of %s', (_, loop) => {
         return `Nothing, ${looked.length}.`;
       },
     });
-    expect(said).toBe(`I have looked 8 times, and know of ${knows}.`);
-    expect(looked).toEqual(Array.from({ length: 8 }, (_, at) => (knows > 0 ? at : 0)));
-    expect(sent()).toHaveLength(knows > 0 ? 9 : 0);
+    expect(said).toBe(`I have looked ${STEPS} times, and know of ${knows}.`);
+    expect(looked).toEqual(Array.from({ length: STEPS }, (_, at) => (knows > 0 ? at : 0)));
+    expect(sent()).toHaveLength(knows > 0 ? STEPS + 1 : 0);
   });
 });
