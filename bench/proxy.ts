@@ -50,12 +50,14 @@ const { values: options } = readCommandLine(
   --modes M,…       ${MODES.join(', ')} (all)
   --situations S,…  ${SITUATIONS.join(', ')} (all)
   --events on|off   whether Precis keeps an event of each request (on)
+  --bridge API      also measures chat over another API (responses, messages), in its own process
   --portkey         also measures a gateway in Node that forwards the same bodies, installed on demand
   --profile         shows in which functions Precis spends its time, over one connection
   --json            prints JSON
   --page FILE       writes the tables into docs/measurements.md, or a page with the same comments`,
   {
     json: { type: 'boolean', default: false },
+    bridge: { type: 'string' },
     portkey: { type: 'boolean', default: false },
     profile: { type: 'boolean', default: false },
     events: { type: 'string', default: 'on' },
@@ -84,6 +86,12 @@ try {
   const objectsApart = true;
   const precis = await startPrecis(upstream.url, { events, hasNames: options.profile, objectsApart });
   subjects.push(await startBare(upstream.url), await startFloor(upstream.url), precis);
+  const [api] = options.bridge ? readNames('--bridge', options.bridge, ['responses', 'messages']) : [];
+  const other = api && {
+    ...(await startPrecis(upstream.url, { events, hasNames: options.profile, objectsApart })),
+    ...({ name: 'bridged', api } as const),
+  };
+  if (other) subjects.push(other);
   if (options.portkey)
     await startPortkey(upstream.url, BENCH_CACHE).then(
       (portkey) => subjects.push(portkey),
@@ -95,7 +103,8 @@ try {
     const cell = await measure(subjectsOf(wanted), wanted, rounds, seed);
     const sampled = wanted.connections === 1;
     const worker = sampled && (await sample(precis, wanted, seed + SAMPLED_SEED, options.profile));
-    cells.push({ ...cell, ...(worker ? { worker } : {}) });
+    const bridged = sampled && other && (await sample(other, wanted, seed + SAMPLED_SEED, options.profile));
+    cells.push({ ...cell, ...(worker ? { worker } : {}), ...(bridged ? { bridged } : {}) });
   }
   const peaks = subjects.map(({ name, pid }) => ({
     name,
@@ -139,7 +148,7 @@ function isWorthwhile({ bytes, mode, situation, deltas, connections }: Case): bo
 
 /** The floor and the gateway only forward, so they are only compared in mode `none`. */
 function subjectsOf({ mode }: Case): Subject[] {
-  return subjects.filter(({ name }) => mode === 'none' || name === 'bare' || name === 'precis');
+  return subjects.filter(({ name }) => mode === 'none' || !['floor', 'portkey'].includes(name));
 }
 
 function print(
@@ -170,7 +179,9 @@ function print(
         rows.flatMap(rowsOf),
       );
     }
-  if (options.profile) for (const cell of cells) printProfile(cell);
+  if (options.profile)
+    for (const { worker, bridged, ...cell } of cells)
+      for (const sampled of [worker, bridged]) if (sampled) printProfile({ ...cell, worker: sampled });
   const memory = peaks.map(({ name, peak }) => `${name} ${(peak / MEGABYTE).toFixed(0)} MB`);
   console.log(`
 p50, p95: to the first byte of the body, of a stream to its first text.
@@ -191,17 +202,24 @@ function printProfile({ bytes, mode, situation, deltas, worker }: SampledCell): 
   printTable(['function', 'ms itself', 'share'], rows);
 }
 
-function rowsOf({ bytes, mode, situation, figures, worker }: SampledCell): string[][] {
-  return figures.map(({ subject, p50, p95, ratio, requestsPerSecond, cpu, bytesUp }, index) => [
-    index === 0 ? `${thousands(bytes)} ${mode} ${situation}` : '',
-    subject,
-    ms(p50),
-    ms(p95),
-    ratio.median.toFixed(2),
-    `${ratio.low.toFixed(2)}–${ratio.high.toFixed(2)}`,
-    requestsPerSecond.toFixed(0),
-    ms(cpu),
-    subject === 'precis' && worker ? ms(worker.all) : '',
-    thousands(bytesUp),
+function rowsOf({ bytes, mode, situation, figures, worker, bridged }: SampledCell): string[][] {
+  const sampled = new Map([
+    ['precis', worker],
+    ['bridged', bridged],
   ]);
+  return figures.map(({ subject, p50, p95, ratio, requestsPerSecond, cpu, bytesUp }, index) => {
+    const own = sampled.get(subject);
+    return [
+      index === 0 ? `${thousands(bytes)} ${mode} ${situation}` : '',
+      subject,
+      ms(p50),
+      ms(p95),
+      ratio.median.toFixed(2),
+      `${ratio.low.toFixed(2)}–${ratio.high.toFixed(2)}`,
+      requestsPerSecond.toFixed(0),
+      ms(cpu),
+      own ? ms(own.all) : '',
+      thousands(bytesUp),
+    ];
+  });
 }

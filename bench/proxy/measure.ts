@@ -171,11 +171,14 @@ export function headersOf(
   { mode, bytes, deltas }: Case,
   client: number,
 ): Readonly<Record<string, string>> {
-  const strategy = strategyOf(mode, bytes);
+  const { api } = target;
+  const planned = strategyOf(mode, bytes);
+  const strategy = api ? { mode, ...planned, upstream_api: api } : planned;
+  const isPrecis = target.name === 'precis' || api !== undefined;
   return {
     authorization: `Bearer sk-client-${client}-of-the-benchmark-in-mode-${mode}`,
     [DELTAS_HEADER]: `${deltas}`,
-    ...(target.name === 'precis' && strategy ? { 'x-memory-strategy': JSON.stringify(strategy) } : {}),
+    ...(isPrecis && strategy ? { 'x-memory-strategy': JSON.stringify(strategy) } : {}),
     ...target.headers,
   };
 }

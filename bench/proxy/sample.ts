@@ -25,7 +25,7 @@ export interface Sampled {
 }
 
 /** A cell with the CPU time of the Worker. It is sampled in the cases over one connection. */
-export type SampledCell = Cell & { readonly worker?: Sampled };
+export type SampledCell = Cell & { readonly worker?: Sampled; readonly bridged?: Sampled };
 
 /** Microseconds between two samples: for a figure, and for the functions. */
 const FIGURE_US = 1_000;

@@ -5,12 +5,15 @@ import { existsSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { BridgedApi } from '../../src/protocol/bridges/bridge.ts';
 import { install } from '../install.ts';
 import { type Runtime, startRuntime } from '../runtime.ts';
 import { DELTAS_HEADER, SUMMARIZER_PATH } from './upstream.ts';
 
 export interface Subject {
-  readonly name: 'bare' | 'floor' | 'precis' | 'portkey';
+  readonly name: 'bare' | 'floor' | 'precis' | 'bridged' | 'portkey';
+  /** The API that it sends chat requests over. */
+  readonly api?: BridgedApi;
   /** `http://127.0.0.1:PORT`, without `/v1`. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -47,6 +50,7 @@ export async function startPrecis(
   const vars = {
     PRECIS_SECRET: 'the secret of the benchmarks',
     UPSTREAM_BASE_URL: `${upstream}/v1`,
+    ANTHROPIC_BASE_URL: `${upstream}/v1`,
     SUMMARIZER_BASE_URL: `${upstream}${SUMMARIZER_PATH}/v1`,
     SUMMARIZER_MODEL: 'a-model',
     SUMMARIZER_API_KEY: 'sk-the-key-of-the-summarizer',
