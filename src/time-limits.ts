@@ -136,6 +136,8 @@ const VALUES = {
 
   /** An answer that is already there goes out first. */
   afterAnswerMs: 10,
+  /** How long an event waits for others of its conversation, which then share its call. */
+  gatherEventsMs: 100,
   /** Until an object has kept events. */
   keepEventMs: 5_000,
   /** Before events that were not kept are sent again. */

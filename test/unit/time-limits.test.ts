@@ -27,7 +27,7 @@ describe('the time limits', () => {
       spans,
       TIME_LIMITS.metricsBatchMs,
       // The events of a conversation wait for the call before theirs.
-      2 * (2 * TIME_LIMITS.keepEventMs + TIME_LIMITS.eventPauseMs),
+      TIME_LIMITS.gatherEventsMs + 2 * (2 * TIME_LIMITS.keepEventMs + TIME_LIMITS.eventPauseMs),
       TIME_LIMITS.embeddingRunMs,
     ])
       expect(work).toBeLessThan(30_000);

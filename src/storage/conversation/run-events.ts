@@ -93,6 +93,8 @@ export class RunEvents implements StoredPart {
   private readonly now: () => number;
   private readonly missed: (misses: readonly CacheMiss[]) => void;
   private readonly isLate: (since: number) => boolean;
+  /** When each batch of the last minute came, by its key, the oldest first. Read once in a life. */
+  private keys: Map<string, number> | undefined;
 
   /**
    * @param now milliseconds since 1970
@@ -149,12 +151,13 @@ export class RunEvents implements StoredPart {
    */
   add(batch: RunBatch): void {
     // A deletion may have come while the conversation was reported.
-    if (this.areLate(batch)) return;
+    if (this.areLate(batch) || this.isRepeated(batch)) return;
     let missed: readonly CacheMiss[] = [];
     this.atOnce(() => {
       this.tables.make();
-      if (!this.isRepeated(batch)) missed = this.addNow(batch);
+      missed = this.addNow(batch);
     });
+    this.noteKey(batch);
     this.missed(missed);
   }
 
@@ -245,16 +248,32 @@ export class RunEvents implements StoredPart {
   }
 
   private isRepeated({ key }: RunBatch): boolean {
-    const newest = 'SELECT first_n FROM run_events WHERE came_at < ? ORDER BY first_n DESC LIMIT 1';
-    return (
-      this.sql
-        .exec(
-          `SELECT 1 FROM run_events WHERE first_n > coalesce((${newest}), 0) AND batch_key = ?`,
-          this.now() - REPEATED_MS,
-          key,
-        )
-        .toArray().length > 0
+    this.keys ??= this.storedKeys();
+    const at = this.keys.get(key);
+    return at !== undefined && at >= this.now() - REPEATED_MS;
+  }
+
+  /** Notes that a batch is kept, and forgets the oldest if it is too old. */
+  private noteKey({ key }: RunBatch): void {
+    const keys = this.keys ?? this.storedKeys();
+    this.keys = keys.set(key, this.now());
+    for (const [oldest, at] of keys) {
+      if (at >= this.now() - REPEATED_MS && keys.size <= KEPT_EVENTS) break;
+      keys.delete(oldest);
+    }
+  }
+
+  private storedKeys(): Map<string, number> {
+    const keys: [string, number][] = [];
+    if (!this.any()) return new Map();
+    const rows = this.sql.exec<{ batch_key: string; came_at: number }>(
+      'SELECT batch_key, came_at FROM run_events ORDER BY first_n DESC',
     );
+    for (const { batch_key: key, came_at: at } of rows) {
+      if (at < this.now() - REPEATED_MS) break;
+      keys.push([key, at]);
+    }
+    return new Map(keys.toReversed());
   }
 
   private tally(): Tally {

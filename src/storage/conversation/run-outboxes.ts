@@ -1,8 +1,8 @@
 /**
  * Sends the events of this isolate's requests to their conversations. One per isolate.
  *
- * A conversation has one call at a time: events that come while it is under way go together in the
- * next one. The request whose event is the first of a call makes it under its own `waitUntil`,
+ * A conversation has one call at a time, a moment after its first event: those that come meanwhile
+ * go together. The request whose event is the first of a call makes it under its own `waitUntil`,
  * since timers and calls belong to requests. A call that fails is made once more.
  */
 import { pause, soon, within } from '../../lib/time-limit.ts';
@@ -42,6 +42,8 @@ interface Outgoing {
   readonly begunAt: number;
   runs: NewRun[];
   bytes: number;
+  /** Sends it at once, if it still waits for more events. */
+  readonly hurry: PromiseWithResolvers<void>;
   isSent: boolean;
   /** Never rejects. */
   ended: Promise<void>;
@@ -75,6 +77,7 @@ export class RunOutboxes {
     call.runs.push(run);
     call.bytes += bytes;
     this.bytes += bytes;
+    if (call.bytes >= FULL_BYTES) call.hurry.resolve();
   }
 
   /** Counts events that are lost. */
@@ -92,6 +95,7 @@ export class RunOutboxes {
    */
   async settled(owner: string): Promise<void> {
     const calls = this.of(owner).filter((call) => !isCutOff(call));
+    for (const { hurry } of calls) hurry.resolve();
     await soon(TIME_LIMITS.keptEventsMs, Promise.all(calls.map(({ ended }) => ended)));
   }
 
@@ -126,6 +130,7 @@ export class RunOutboxes {
       begunAt: Date.now(),
       runs: [],
       bytes: 0,
+      hurry: Promise.withResolvers(),
       isSent: false,
       ended: Promise.resolve(),
     };
@@ -139,7 +144,7 @@ export class RunOutboxes {
   /** Never rejects. @param before the end of the call before it */
   private async make(call: Outgoing, before: Promise<void> | undefined, waitUntil: WaitUntil): Promise<void> {
     // The last bytes of the answer go first.
-    await pause(0);
+    await soon(TIME_LIMITS.gatherEventsMs, call.hurry.promise);
     if (before) await soon(2 * TIME_LIMITS.keepEventMs + TIME_LIMITS.eventPauseMs, before);
     call.isSent = true;
     if (!(await this.isKept(call, 'are sent again'))) {

@@ -10,8 +10,12 @@ import { endedRun } from '../../support/conversations/ended-runs.ts';
 
 const tenant = new Tenants('a-secret-for-tests-only').ofToken('sk-a-caller-whose-events-are-sent');
 
+/** Until a call is under way. An object takes it 5 ms later. */
+const SENT_MS = TIME_LIMITS.gatherEventsMs + 1;
+const KEPT_MS = SENT_MS + 9;
+
 /** What a call takes at most, with its second try. */
-const LONGEST_MS = 2 * TIME_LIMITS.keepEventMs + TIME_LIMITS.eventPauseMs;
+const LONGEST_MS = TIME_LIMITS.gatherEventsMs + 2 * TIME_LIMITS.keepEventMs + TIME_LIMITS.eventPauseMs;
 
 type Fate = 'fails' | 'answer is lost' | 'hangs' | 'comes late';
 
@@ -78,13 +82,13 @@ function isolate() {
 }
 
 describe('the events of a conversation', () => {
-  it('go after their answer, each in a call of its own where none is under way', async () => {
+  it('go after their answer, each in a call of its own where none waits', async () => {
     const { add, kept, sizes, calls } = isolate();
     add();
     expect(calls).toEqual([]);
-    await vi.advanceTimersByTimeAsync(10);
+    await vi.advanceTimersByTimeAsync(KEPT_MS);
     add();
-    await vi.advanceTimersByTimeAsync(10);
+    await vi.advanceTimersByTimeAsync(KEPT_MS);
     expect([kept(), sizes()]).toEqual([
       [1, 2],
       [1, 1],
@@ -95,10 +99,10 @@ describe('the events of a conversation', () => {
   it('gather while a call is under way, and then go together, sent by the first request', async () => {
     const { add, kept, sizes, waited } = isolate();
     add();
-    await vi.advanceTimersByTimeAsync(1);
+    await vi.advanceTimersByTimeAsync(SENT_MS);
     for (let n = 0; n < 9; n++) add();
     expect(waited).toHaveLength(2);
-    await vi.advanceTimersByTimeAsync(20);
+    await vi.advanceTimersByTimeAsync(KEPT_MS);
     expect([kept(), sizes()]).toEqual([
       [1, 2, 3, 4, 5, 6, 7, 8, 9, 10],
       [1, 9],
@@ -112,25 +116,25 @@ describe('the events of a conversation', () => {
     add();
     const ended = vi.fn();
     void waited[0]?.then(ended);
-    await vi.advanceTimersByTimeAsync(TIME_LIMITS.keepEventMs + TIME_LIMITS.eventPauseMs);
+    await vi.advanceTimersByTimeAsync(LONGEST_MS - TIME_LIMITS.keepEventMs);
     expect(ended).not.toHaveBeenCalled();
-    await vi.advanceTimersByTimeAsync(10);
+    await vi.advanceTimersByTimeAsync(KEPT_MS);
     expect(ended).toHaveBeenCalledOnce();
   });
 
-  it('are kept when a reader has waited for them', async () => {
+  it('go at once for a reader, and are kept when it has waited for them', async () => {
     const { add, kept, outboxes } = isolate();
     for (const name of ['c', 'c', 'd']) add(name);
-    await vi.advanceTimersByTimeAsync(2);
+    await vi.advanceTimersByTimeAsync(SENT_MS);
     add('c');
     add('d');
     const settled = outboxes.settled(`${tenant.id}::c`).then(() => kept('c'));
-    await vi.advanceTimersByTimeAsync(20);
+    await vi.advanceTimersByTimeAsync(10);
     expect(await settled).toEqual([1, 2, 4]);
     add('c');
     add('d');
     const all = outboxes.settled(tenant.id).then(() => [kept('c'), kept('d')]);
-    await vi.advanceTimersByTimeAsync(20);
+    await vi.advanceTimersByTimeAsync(10);
     expect(await all).toEqual([
       [1, 2, 4, 6],
       [3, 5, 7],
@@ -159,7 +163,7 @@ describe('the events of a conversation', () => {
     };
     const edits = Array.from({ length: 300 }, (_, message) => ({ message, ...edit }));
     add('c', { edits });
-    await vi.advanceTimersByTimeAsync(10);
+    await vi.advanceTimersByTimeAsync(KEPT_MS);
     const [run] = calls[0]?.batch.runs ?? [];
     expect(run?.edits).toHaveLength(2);
     expect(run?.edits.flatMap((part) => JSON.parse(part))).toEqual(edits);
@@ -172,9 +176,12 @@ describe('the events of a conversation', () => {
   ])('go in two calls, one after the other, where one is full %s', async (_, fields) => {
     const { add, kept, sizes, lost } = isolate();
     add();
-    await vi.advanceTimersByTimeAsync(1);
+    await vi.advanceTimersByTimeAsync(SENT_MS);
     for (let n = 0; n < 110; n++) add('c', fields);
-    await vi.advanceTimersByTimeAsync(50);
+    // The full one waits for no others, but for the one under way.
+    await vi.advanceTimersByTimeAsync(10);
+    expect(sizes()[1]).toBeGreaterThan(90);
+    await vi.advanceTimersByTimeAsync(KEPT_MS);
     expect(kept()).toEqual(Array.from({ length: 111 }, (_, at) => at + 1));
     expect(sizes()).toHaveLength(3);
     expect(lost()).toBe(0);
@@ -186,11 +193,11 @@ describe('a deletion', () => {
     const { add, kept, outboxes, lost } = isolate();
     for (const name of ['c', 'd']) add(name);
     const one = outboxes.drop(`${tenant.id}::c`, Date.now());
-    await vi.advanceTimersByTimeAsync(100);
+    await vi.advanceTimersByTimeAsync(KEPT_MS);
     expect([await one, kept('c'), kept('d')]).toEqual([true, [], [2]]);
     add('c', { created_at: Date.now() });
     const all = outboxes.drop(tenant.id, Date.now());
-    await vi.advanceTimersByTimeAsync(100);
+    await vi.advanceTimersByTimeAsync(KEPT_MS);
     expect([await all, kept('c')]).toEqual([true, []]);
     expect(await outboxes.drop(tenant.id, Date.now())).toBe(false);
     expect(lost()).toBe(0);
@@ -203,7 +210,7 @@ describe('a deletion', () => {
     add('c', { created_at: began + 1 });
     const dropped = outboxes.drop(`${tenant.id}::c`, began);
     add('c', { created_at: began + 2 });
-    await vi.advanceTimersByTimeAsync(100);
+    await vi.advanceTimersByTimeAsync(KEPT_MS);
     await dropped;
     expect([kept(), lost()]).toEqual([[2, 3], 0]);
   });
@@ -212,7 +219,7 @@ describe('a deletion', () => {
     const { add, outboxes, sizes, fates, lost } = isolate();
     fates.push('fails');
     add();
-    await vi.advanceTimersByTimeAsync(1);
+    await vi.advanceTimersByTimeAsync(SENT_MS);
     const dropped = outboxes.drop(tenant.id, Date.now());
     const ended = vi.fn();
     void dropped.then(ended);
@@ -243,7 +250,7 @@ describe('where the object does not answer', () => {
     async (fate) => {
       const { add, kept, fates, lost, logged, sizes } = isolate();
       add();
-      await vi.advanceTimersByTimeAsync(1);
+      await vi.advanceTimersByTimeAsync(SENT_MS);
       add();
       add();
       fates.push(fate, fate);
@@ -256,7 +263,7 @@ describe('where the object does not answer', () => {
       expect(logged[1]?.fields).toMatchObject({ code: expect.any(String), error: 'Error' });
 
       add();
-      await vi.advanceTimersByTimeAsync(10);
+      await vi.advanceTimersByTimeAsync(KEPT_MS);
       expect([kept(), lost()]).toEqual([[1, 4], 2]);
     },
   );
@@ -272,7 +279,7 @@ describe('where the object does not answer', () => {
     await vi.advanceTimersByTimeAsync(3 * LONGEST_MS);
     expect(kept()).toHaveLength(9);
     for (let n = 0; n < 5; n++) add('d', large);
-    await vi.advanceTimersByTimeAsync(100);
+    await vi.advanceTimersByTimeAsync(KEPT_MS);
     expect([kept('d').length, lost()]).toEqual([5, 4]);
   });
 
@@ -282,7 +289,7 @@ describe('where the object does not answer', () => {
       const { add, outboxes, kept, calls, fates, lost, logged } = isolate();
       if (state === 'is under way') fates.push('hangs');
       add();
-      if (state === 'is under way') await vi.advanceTimersByTimeAsync(1);
+      if (state === 'is under way') await vi.advanceTimersByTimeAsync(SENT_MS);
       add();
       // Its timers never fire.
       vi.clearAllTimers();
@@ -296,7 +303,7 @@ describe('where the object does not answer', () => {
       // Nothing that is old is ever sent: a deletion may have come.
       expect(calls.slice(before).map(({ name }) => name)).toEqual([`${tenant.id}::another conversation`]);
       add();
-      await vi.advanceTimersByTimeAsync(10);
+      await vi.advanceTimersByTimeAsync(KEPT_MS);
       expect([kept(), lost()]).toEqual([[4], 2]);
     },
   );

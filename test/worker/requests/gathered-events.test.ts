@@ -236,10 +236,12 @@ describe('the object', () => {
     const run = (at: number) =>
       endedRun({ created_at: CAME + at, messages: at + 1 }, { billing: billing(1_000, 1_000, 0) });
     const batches = fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 1, maxLength: 12 });
-    /** Which batch comes, how long after the one before, and whether its transaction fails. */
-    const calls = fc.array(fc.record({ batch: fc.nat(11), after: fc.nat(1_000), fails: fc.boolean() }), {
-      maxLength: 40,
-    });
+    /**
+     * Which batch comes, how long after the one before, whether its transaction fails, and whether
+     * the object begins a new life before it.
+     */
+    const call = { batch: fc.nat(11), after: fc.nat(1_000), fails: fc.boolean(), restarts: fc.boolean() };
+    const calls = fc.array(fc.record(call), { maxLength: 40 });
     await fc.assert(
       fc.asyncProperty(batches, calls, async (sizes, steps) => {
         let events = 0;
@@ -256,8 +258,11 @@ describe('the object', () => {
           const sql = { exec } as unknown as SqlStorage;
           const transactionSync: DurableObjectStorage['transactionSync'] = (work) =>
             storage.transactionSync(work);
-          const object = new RunEvents(new ConversationTables({ sql, transactionSync }), () => now, vi.fn());
-          for (const { batch, after, fails } of steps) {
+          const begin = () =>
+            new RunEvents(new ConversationTables({ sql, transactionSync }), () => now, vi.fn());
+          let object = begin();
+          for (const { batch, after, fails, restarts } of steps) {
+            if (restarts) object = begin();
             const at = batch % all.length;
             const one = all[at];
             if (!one) continue;
