@@ -23,6 +23,7 @@ const results = {
   schedules: Object.fromEntries(SCHEDULES.map((name) => [name, read(name)])),
   sensitivity: read('prefix-128-sensitivity'),
   budgets: read('prefix-128-budgets'),
+  windows: read('prefix-128-windows'),
   pauses: read('prefix-128-pauses'),
   markedPauses: read('anthropic-5m-pauses'),
   reasoning: Object.fromEntries(

@@ -34,11 +34,13 @@ import {
   writeResults,
   writeReturns,
   writeSensitivity,
+  writeWindows,
 } from './replay/results-file.ts';
 import { printReturns, returnFigures } from './replay/returns.ts';
 import { readCached, readSchedule, SCHEDULES, termsOfSchedule, termsWith } from './replay/schedules.ts';
 import { printSensitivity, sensitivityOf } from './replay/sensitivity.ts';
 import { printConstraints, printFigures, printLegend, printLengths } from './replay/table.ts';
+import { printWindows, windowFigures } from './replay/windows.ts';
 import { type ReuseTrace, readTraces, tracesIn } from './reuse.ts';
 
 const { values: options } = readCommandLine(
@@ -53,6 +55,7 @@ const { values: options } = readCommandLine(
   --cached PRICE      of cached input, relative to fresh input, in place of the schedule's
   --sensitivity       varies the prices of the schedule
   --budgets           varies the budget of auto, and the price of cached input
+  --windows           varies where auto begins without a budget, and the prices
   --pauses            bills requests after pauses, with and without moves at cold returns
   --reasoning         the reasoning that moves lose, for schedules whose models bind it
   --json              prints JSON
@@ -69,6 +72,7 @@ those in the folder that TRACES_DIR names, or else generated ones.`,
     cached: { type: 'string' },
     sensitivity: { type: 'boolean', default: false },
     budgets: { type: 'boolean', default: false },
+    windows: { type: 'boolean', default: false },
     pauses: { type: 'boolean', default: false },
     reasoning: { type: 'boolean', default: false },
     peers: { type: 'boolean', default: false },
@@ -108,6 +112,7 @@ for (const sentence of skipped) console.error(sentence);
 if (!options.json) console.log(`The conversations are ${source}, and billed by ${schedule}.\n`);
 if (options.pauses) await showPauses();
 else if (options.reasoning) await showReasoning();
+else if (options.windows) await showWindows();
 else await (options.budgets ? showBudgets() : options.sensitivity ? showSensitivity() : showFigures());
 
 async function showFigures(): Promise<void> {
@@ -145,15 +150,28 @@ async function showBudgets(): Promise<void> {
   const strategies = BUDGETS.map((token_budget) =>
     JSON.stringify({ mode: 'auto', token_budget, compact_retrieval: 'tool' }),
   );
-  const found = await budgetFigures(run.traces, prices, budgeted, isolate.counter);
+  const found = await budgetFigures(
+    run.traces,
+    prices,
+    (priced) => ownPolicies(priced, strategies),
+    isolate.counter,
+  );
   if (options.json) console.log(JSON.stringify({ source, schedule, ...found }, null, 2));
   else printBudgets(found);
   if (options.results !== undefined) writeBudgets(options.results, run, found);
+}
 
-  function budgeted(priced: RelativePrices): Policies {
-    const { others, ...rest } = policiesOf(isolate, termsWith(priced), strategies);
-    return { ...rest, others: others.filter(({ maker }) => maker === 'precis') };
-  }
+async function showWindows(): Promise<void> {
+  const found = await windowFigures(run.traces, prices, ownPolicies, isolate.counter);
+  if (options.json) console.log(JSON.stringify({ source, schedule, windows: found }, null, 2));
+  else printWindows(found);
+  if (options.results !== undefined) writeWindows(options.results, run, found);
+}
+
+/** None, and these strategies alone. */
+function ownPolicies(priced: RelativePrices, strategies: readonly string[]): Policies {
+  const { others, ...rest } = policiesOf(isolate, termsWith(priced), strategies);
+  return { ...rest, others: others.filter(({ maker }) => maker === 'precis') };
 }
 
 async function showPauses(): Promise<void> {

@@ -13,12 +13,14 @@ import type { ReturnFigures } from './returns.ts';
 import type { ScheduleBill } from './schedule-bills.ts';
 import { SCHEDULES, type ScheduleName } from './schedules.ts';
 import type { Sensitivity } from './sensitivity.ts';
+import { WINDOW_END, type WindowFigures } from './windows.ts';
 
 /** The results of recorded conversations. */
 export interface RecordedResults {
   readonly schedules: Readonly<Record<ScheduleName, ResultsFile>>;
   readonly sensitivity: { readonly policies: readonly Sensitivity[] };
   readonly budgets: { readonly budgets: readonly BudgetFigures[]; readonly spreads: readonly Spread[] };
+  readonly windows: { readonly windows: readonly WindowFigures[] };
   readonly pauses: { readonly returns: readonly ReturnFigures[] };
   /** Likewise under `anthropic-5m`. */
   readonly markedPauses: { readonly returns: readonly ReturnFigures[] };
@@ -63,6 +65,7 @@ export function withBenchmark(page: string, results: RecordedResults): string {
     constraints: constraintsTable(first),
     returns: returnsTable(results.pauses.returns),
     'marked-returns': returnsTable(results.markedPauses.returns),
+    windows: windowsTable(results.windows.windows),
     reasoning: reasoningTable(results),
     'reasoning-sets': reasoningSetsTable(results),
   });
@@ -156,6 +159,30 @@ function returnsTable(returns: readonly ReturnFigures[]): Table {
     rows: returns.filter(({ set }) => moved.has(set)).map(row),
   };
 }
+
+/** The budget that the prices make, a row per pair of them, and what others would have cost. */
+function windowsTable(windows: readonly WindowFigures[]): Table {
+  const rows = windows.filter(({ budget, goal }) => budget === goal);
+  const at = (row: WindowFigures, budget: number): WindowFigures =>
+    windows.find(
+      (one) => one.cached === row.cached && one.written === row.written && one.budget === budget,
+    ) ?? row;
+  const cells = (row: WindowFigures): string[] => {
+    const end = at(row, WINDOW_END);
+    const shares = (part: 'near' | 'visible', whole: 'nearValues' | 'values'): string =>
+      `${share(row[part], row[whole])} (${share(end[part], end[whole])})`;
+    return [
+      `${row.cached} / ${row.written}`,
+      kilo(row.goal),
+      ...[row, at(row, row.goal / 2), at(row, 2 * row.goal), end].map((one) => priced(one)),
+      ...[shares('near', 'nearValues'), shares('visible', 'values')],
+    ];
+  };
+  const head = ['read / write', 'budget', 'bill', 'half of it', 'twice', `at ${kilo(WINDOW_END)}`];
+  return { head: [...head, 'near use', 'older values'], rows: rows.map(cells) };
+}
+
+const priced = ({ paidToNone, dearer }: WindowFigures): string => `${ratio(paidToNone)} (${dearer})`;
 
 /** What moves lose where reasoning is bound, over all sets. */
 function reasoningTable({ reasoning }: RecordedResults): Table {

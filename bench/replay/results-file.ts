@@ -14,6 +14,7 @@ import { type DataSetFigures, DEARER, type PolicyFigures } from './results.ts';
 import { DRAWS, type ReturnFigures } from './returns.ts';
 import type { ScheduleName } from './schedules.ts';
 import type { Sensitivity } from './sensitivity.ts';
+import type { WindowFigures } from './windows.ts';
 
 /** What a run was made of. */
 export interface Run {
@@ -84,6 +85,11 @@ export function writeReturns(folder: string, run: Run, returns: readonly ReturnF
 /** Writes `SOURCE-SCHEDULE-reasoning.json`. */
 export function writeReasoning(folder: string, run: Run, reasoning: readonly ReasoningFigures[]): void {
   write(folder, `${run.source}-${run.schedule}-reasoning`, { ...aboutOf(run), reasoning });
+}
+
+/** Writes `SOURCE-SCHEDULE-windows.json`. */
+export function writeWindows(folder: string, run: Run, windows: readonly WindowFigures[]): void {
+  write(folder, `${run.source}-${run.schedule}-windows`, { ...aboutOf(run), windows });
 }
 
 type About = Omit<ResultsFile, 'sets' | 'lengths' | 'all'>;
