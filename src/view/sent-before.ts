@@ -115,9 +115,14 @@ export function withMoved(made: MadeView, call: Call, refused: MadeView | undefi
         part:
           (refused && partBetween(refused, made, earlierRequests(call.request.messages)[0])) ??
           (before && leftPart(before, made, termsOf(call))),
-        isUnread: made.isUnread ?? false,
+        isUnread: made.isUnread === true && !isCompared(before, call),
       });
   return { ...made, before, report: change ? moved(report, change) : report };
+}
+
+/** Whether a request has sent its view to the end of the one before, on the same terms. */
+function isCompared(before: SentBefore | undefined, call: Call): boolean {
+  return before?.isNext === true && areSame(before.sent.terms, termsOf(call));
 }
 
 /** The first part of a view that is not what an earlier request was reported to have. */
@@ -137,7 +142,10 @@ function partBetween(
   made: MadeView,
   end: number | undefined,
 ): keyof OwnPrefix | undefined {
-  return end === undefined ? undefined : changedPart(ownPrefix(refused, [], end), ownPrefix(made, [], end));
+  if (end === undefined) return undefined;
+  const part = changedPart(ownPrefix(refused, [], end), ownPrefix(made, [], end));
+  const isWhole = (made.unedited?.size ?? 0) > (refused.unedited?.size ?? 0);
+  return part === 'edits' && isWhole ? 'hosted' : part;
 }
 
 /** A report that the frontier has moved. The first cause counts. */

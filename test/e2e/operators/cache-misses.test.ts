@@ -8,6 +8,7 @@ import { Vendor } from '../../../tools/upstream/invoice.ts';
 import { itemsOf, responsesTools } from '../../../tools/upstream/items.ts';
 import type { RecordedRequest } from '../../../tools/upstream/recorded-request.ts';
 import { rows } from '../../support/clients/agent-run.ts';
+import { fileSearch } from '../../support/conversations/hosted-items.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { deployMessages } from '../../support/deployment/messages-deployment.ts';
 import { until } from '../../support/deployment/polling.ts';
@@ -24,6 +25,7 @@ const anthropic = deployMessages();
 
 const STRATEGY = { mode: 'auto', token_budget: 100_000, compact_retrieval: 'off' };
 const SAID = 'It weighs a lot.';
+const SAYS = { messages: { type: 'answer', content: SAID } } as const;
 /** Requests of a conversation. The last one has what is planted. */
 const REQUESTS = 4;
 
@@ -31,20 +33,17 @@ let vendor = new Vendor();
 /** The verdict that the next answers of the Responses API have, if they are asked for one. */
 let diagnosis: Json | undefined;
 
-function answers(_: IncomingMessage, response: ServerResponse, { path, body }: RecordedRequest): void {
-  const {
-    tools,
-    reasoning_effort,
-    reasoning,
-    prompt_cache_key: key,
-    prompt_cache_options: options,
-    response_format,
-    text,
-  } = body ?? {};
+/** What a call is billed. */
+function billed(body: RecordedRequest['body'], said: string) {
+  const { tools, reasoning_effort, reasoning, prompt_cache_key: key, response_format, text } = body ?? {};
   // The cache is of one key and of these settings.
   const head = [tools, reasoning_effort, reasoning, response_format, text, key];
-  const usage = vendor.call({ ...body, tools: head }, SAID);
-  const isAsked = options?.comparison_response_id !== undefined;
+  return vendor.call({ ...body, tools: head }, said);
+}
+
+function answers(_: IncomingMessage, response: ServerResponse, { path, body }: RecordedRequest): void {
+  const usage = billed(body, SAID);
+  const isAsked = body?.prompt_cache_options?.comparison_response_id !== undefined;
   if (path.endsWith('/responses')) {
     const fields = isAsked && diagnosis ? { prompt_cache_diagnostics: diagnosis } : {};
     respond(response, body, { content: SAID, usage, fields });
@@ -55,6 +54,7 @@ beforeEach(() => {
   vendor = new Vendor();
   diagnosis = undefined;
   openai.upstream.become({ strict: false, chat: answers });
+  anthropic.upstream.become(SAYS);
 });
 
 /** A tool as chat has it. */
@@ -89,9 +89,20 @@ const blocksOf = (messages: readonly Json[]): Json[] =>
     return { role, content };
   });
 
+/** Turns without a tool, as chat has them. The stub says the same in each. */
+const turnsOf = (count: number): Json[] =>
+  Array.from({ length: count }, (_, at) => [
+    { role: 'user', content: rows(`turn ${at}`, 150) },
+    { role: 'assistant', content: SAID },
+  ])
+    .flat()
+    .slice(0, -1);
+
 /** What differs in a request. */
 interface Asked {
   readonly topic?: string;
+  /** In place of the steps of an agent. */
+  readonly messages?: readonly Json[];
   readonly toolSays?: string;
   readonly fields?: Json;
   readonly strategy?: Json;
@@ -142,7 +153,7 @@ const MESSAGES: Wire = {
     tools: [{ name: 'weigh', description, input_schema: { type: 'object' } }],
     messages: blocksOf(messages),
   }),
-  forget: () => anthropic.upstream.become({}),
+  forget: () => anthropic.upstream.become(SAYS),
 };
 
 /** Of a gateway. */
@@ -159,9 +170,15 @@ let conversations = 0;
 
 /** Sends a request of a conversation, which grows by a step with each. */
 async function send(wire: Wire, id: string, at: number, asked: Asked = {}): Promise<string> {
-  const { topic = 'apples', toolSays = 'Weighs.', fields, strategy } = asked;
+  const {
+    topic = 'apples',
+    messages = stepsOf(at + 1, topic),
+    toolSays = 'Weighs.',
+    fields,
+    strategy,
+  } = asked;
   const body = {
-    ...wire.body(stepsOf(at + 1, topic), toolSays),
+    ...wire.body(messages, toolSays),
     conversation_id: id,
     memory_strategy: { ...STRATEGY, ...strategy },
     ...fields,
@@ -172,25 +189,40 @@ async function send(wire: Wire, id: string, at: number, asked: Asked = {}): Prom
   return text;
 }
 
+/** What a conversation has beside its last request. */
+interface Course {
+  /** Before the request that is planted. */
+  before?(): unknown;
+  /** What all requests but the last have. */
+  readonly always?: Asked;
+  /** The messages of each. */
+  messages?(at: number): readonly Json[];
+  /** Of an answer before the last. */
+  answers?(at: number): void;
+  readonly user?: string;
+}
+
 /**
  * The misses of a conversation.
  *
  * @param planted what the last request has
- * @param always fields of the others
  */
 async function missesOf(
   wire: Wire,
   planted: Asked,
-  before = () => {},
-  always: Json = {},
+  { before, always = {}, messages, answers: plan, user = '' }: Course = {},
 ): Promise<ListedRun['cache_miss'][]> {
   const id = `misses-${++conversations}`;
-  for (let at = 0; at < REQUESTS - 1; at++) await send(wire, id, at, { fields: always });
-  before();
-  await send(wire, id, REQUESTS - 1, planted);
+  const said = (at: number) => (messages ? { messages: messages(at) } : {});
+  for (let at = 0; at < REQUESTS - 1; at++) {
+    plan?.(at);
+    await send(wire, id, at, { ...always, ...said(at) });
+  }
+  await before?.();
+  await send(wire, id, REQUESTS - 1, { ...planted, ...said(REQUESTS - 1) });
   let runs: ListedRun[] = [];
   await until('all events are kept', async () => {
-    const page = await wire.ask(`/v1/conversations/${id}/requests`);
+    const page = await wire.ask(`/v1/conversations/${id}/requests?user=${user}`);
     runs = ((await page.json()) as { data: ListedRun[] }).data ?? [];
     return runs.length === REQUESTS;
   });
@@ -228,12 +260,85 @@ describe.each(ALL)('the cause of a miss, over $name', (wire) => {
   });
 
   it('is the vendor where nothing has changed', async () => {
-    expect(await missesOf(wire, {}, wire.forget)).toEqual([
+    expect(await missesOf(wire, {}, { before: wire.forget })).toEqual([
       ...NONE,
       expect.objectContaining({ cause: 'vendor' }),
     ]);
   });
 });
+
+describe.each(ALL)('the cause of a miss, over $name', (wire) => {
+  const ofLast = (cause: string) => [...NONE, expect.objectContaining({ cause, by: 'precis' })];
+
+  it('is another end user of the same conversation', async () => {
+    const ofClaude = (session: string) => ({ metadata: { user_id: `user_a_account_b_session_${session}` } });
+    const [fields, others] =
+      wire === MESSAGES
+        ? [ofClaude('one'), ofClaude('two')]
+        : [{ safety_identifier: 'one' }, { safety_identifier: 'one', user: 'two' }];
+    const course = { always: { fields }, before: wire.forget };
+    const user = wire === MESSAGES ? 'user_a_account_b' : 'one';
+    expect(await missesOf(wire, { fields: others }, { ...course, user })).toEqual(ofLast('user'));
+  });
+
+  it('is a memory block that was renewed', async () => {
+    const label = `of-misses-${conversations}`;
+    const put = (text: string) =>
+      wire.ask(`/v1/blocks/${label}`, { method: 'PUT', body: JSON.stringify({ text }) });
+    await put('Weigh twice.');
+    const blocks = (more = {}) => ({ fields: { memory_blocks: { labels: [label], ...more } } });
+    const course = { always: blocks(), before: () => put('Weigh three times.') };
+    expect(await missesOf(wire, blocks({ refresh: true }), course)).toEqual(ofLast('added'));
+  });
+
+  it("is that rounds of Precis's are gone", async () => {
+    const offers = { strategy: { compact_retrieval: 'tool' } };
+    const call = { id: 'call_refs', name: 'list_refs', arguments: '{}' };
+    const plan = (at: number) => {
+      if (at !== 1) return;
+      if (wire === MESSAGES) return anthropic.upstream.next({ type: 'answer', toolCalls: [call] });
+      openai.upstream.next((_, response, { path, body }) => {
+        const usage = billed(body, '');
+        const answer = { toolCalls: [call] };
+        if (path.endsWith('/responses')) respond(response, body, { ...answer, usage });
+        else sendAnswer(response, body, answer, { id: 'chatcmpl-1', model: 'gpt-4.1', usage });
+      });
+    };
+    const course = { always: offers, messages: (at: number) => turnsOf(at + 1), answers: plan };
+    const without = { strategy: { compact_retrieval: 'tool', keep_rounds: false } };
+    expect(await missesOf(wire, without, course)).toEqual(ofLast('rounds'));
+  });
+});
+
+describe('the cause of a miss, over responses alone', () => {
+  const ofLast = (cause: string) => [...NONE, expect.objectContaining({ cause, by: 'precis' })];
+
+  it('is instructions that begin to be sent as a message', async () => {
+    const fields = { model: 'gpt-6.2-sol', instructions: rows('rules', 60) };
+    const planted = { fields, strategy: { move_instructions: true } };
+    expect(await missesOf(RESPONSES, planted, { always: { fields } })).toEqual(ofLast('instructions'));
+  });
+
+  it('is an output of a hosted tool that the upstream wants in full', async () => {
+    const search = fileSearch('a', [rows('a page', 200)]);
+    const hosted = (at: number) => [
+      { role: 'user', content: 'Look it up.' },
+      search,
+      { role: 'assistant', content: SAID },
+      ...itemsOf(turnsOf(at + 2)),
+    ];
+    const slides = { strategy: { mode: 'compact', compact_trigger_turns: 1, compact_keep: 1 } };
+    const refused = { message: 'Invalid value.', param: 'input[1].results[0].text', code: null };
+    const refuse = () => openai.upstream.next({ type: 'error', status: 400, body: { error: refused } });
+    const course = { always: slides, messages: hosted, before: refuse };
+    expect(await missesOf({ ...RESPONSES, body: ofItems }, slides, course)).toEqual(ofLast('hosted'));
+  });
+});
+
+/** Items as they are. */
+function ofItems(input: readonly Json[], says: string): Json {
+  return { ...RESPONSES.body([], says), input };
+}
 
 describe.each(OF_OPENAI)('the cause of a miss, over $name', (wire) => {
   const effort = wire === CHAT ? { reasoning_effort: 'high' } : { reasoning: { effort: 'high' } };
@@ -258,7 +363,7 @@ describe('the cause of a miss where marks decide what is kept', () => {
 
   it('is a prompt that is too short for the model', async () => {
     const fields = { model: 'claude-opus-4-6', cache_control: { type: 'ephemeral' } };
-    const misses = await missesOf(MESSAGES, { fields }, undefined, fields);
+    const misses = await missesOf(MESSAGES, { fields }, { always: { fields } });
     const short = expect.objectContaining({ cause: 'short', by: 'precis' });
     // The last one is long enough, and is kept.
     expect(misses).toEqual([null, short, short, null]);
@@ -271,7 +376,7 @@ describe('the word of a vendor', () => {
   it.each([false, true])('comes first in the Responses API (streamed: %s)', async (stream) => {
     diagnosis = { type: 'cache_miss', reason: 'service_tier_changed', cache_missed_tokens: 4_000 };
     const fields = { stream, prompt_cache_options: { comparison_response_id: 'resp_before' } };
-    expect(await missesOf(RESPONSES, { fields }, RESPONSES.forget)).toEqual(missed('tier'));
+    expect(await missesOf(RESPONSES, { fields }, { before: RESPONSES.forget })).toEqual(missed('tier'));
   });
 
   it.each([false, true])('comes first in Messages (streamed: %s)', async (stream) => {
@@ -283,7 +388,7 @@ describe('the word of a vendor', () => {
       MESSAGES.forget();
       anthropic.upstream.next({ type: 'answer', content: SAID, fields: said });
     };
-    expect(await missesOf(MESSAGES, { fields }, forget)).toEqual(missed('tools'));
+    expect(await missesOf(MESSAGES, { fields }, { before: forget })).toEqual(missed('tools'));
   });
 });
 
