@@ -49,6 +49,7 @@ export const CAUSE_LABELS: Labels<MissCause> = {
   short: 'the prompt is too short for the cache',
   mark: 'no cache breakpoint reaches back far enough',
   vendor: 'the provider did not read it',
+  unknown: 'no cause is known',
 };
 
 /** Warnings and notices; their sentences are the docs' own. */

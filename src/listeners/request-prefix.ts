@@ -7,7 +7,7 @@ import { Latest } from '../lib/latest.ts';
 import { blocksOf, reasoningByMessage } from '../memory/conversation/kept-reasoning.ts';
 import { MOVED, packedMessages, type RequestPrefix } from '../memory/conversation/request-prefix.ts';
 import { bindsThinking, dropsThinking, reasoningTermsOf } from '../memory/models/past-reasoning.ts';
-import { earlierRequests, editedAt, isCleared } from '../memory/plan/edits-before.ts';
+import { editedAt, isCleared } from '../memory/plan/edits-before.ts';
 import type { Report } from '../memory/plan/report.ts';
 import type { View } from '../memory/plan/view.ts';
 import { type EditedAt, isOwn } from '../memory/replay/change.ts';
@@ -58,9 +58,6 @@ function requestPrefix({ request }: Call, made: ComparedView | undefined): Reque
 
 const LAST = '---';
 
-/** Of the requests before one that it can be compared with, by where they ended: the newest. */
-const MOST_ENDS = 32;
-
 /** A request's report and its event need the same. */
 const latest = new Latest<View, readonly EditedAt[]>();
 
@@ -72,10 +69,7 @@ export function comparedRequest(
 ): Pick<ComparedRequest, 'prefix' | 'own' | 'edited' | 'reasoning'> {
   const { messages } = call.request;
   const { view } = made ?? {};
-  const edited = () => {
-    const ends = [messages.length, ...earlierRequests(messages)].slice(0, MOST_ENDS).toReversed();
-    return editedAt(view, ends);
-  };
+  const edited = () => editedAt(view, messages.length);
   return {
     prefix: requestPrefix(call, made),
     edited: view ? latest.of(view, [messages], edited) : edited(),

@@ -65,4 +65,8 @@ export const MISSES: Readonly<Record<MissCause, Words>> = {
     'Nothing has changed as far as Precis knows, but the vendor did not read it.',
     'Send a `prompt_cache_key`, or fewer parallel requests at the beginning; else nothing.',
   ],
+  unknown: [
+    'Nothing that the caller has sent has changed. What Precis has changed since the previous request can no longer be compared.',
+    'Nothing: it happens where events were lost, or after an update.',
+  ],
 };

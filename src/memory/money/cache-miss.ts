@@ -21,6 +21,8 @@ export interface PricedRequest {
   readonly model: string;
   /** Whether more has come since the request before than a mark looks back. */
   readonly isFar: boolean;
+  /** Whether Precis's own changes since the request before are known. */
+  readonly isCompared: boolean;
   /** What the vendor says. */
   readonly verdict: VendorVerdict['cache'];
 }
@@ -69,12 +71,13 @@ function causeOf(
   { lifetimeMs }: Schedule,
   cached: number,
 ): Pick<CacheMiss, 'cause' | 'message' | 'trigger'> {
-  const { order, at, change, isFar } = request;
+  const { order, at, change, isFar, isCompared, verdict } = request;
   // What is read shows that the cache has lived on.
   if (at - before.at > lifetimeMs && (!change || cached < LEAST_PREFIX)) return { cause: 'lifetime' };
   if (change) return change;
   if (isTooShort(before, request)) return { cause: 'short' };
-  return { cause: isFar || order.writes === 0 ? 'mark' : 'vendor' };
+  if (isFar || order.writes === 0) return { cause: 'mark' };
+  return { cause: isCompared || verdict === 'none' ? 'vendor' : 'unknown' };
 }
 
 /** Whether a prompt with marks is shorter than the shortest that the cache keeps. */

@@ -28,27 +28,38 @@ function shownBy({ summary, trim, recap }: View) {
   return [summary?.block, summary?.form, summary?.request, trim?.line, trim?.request, recap];
 }
 
+/** Of the messages that a view has changed, the newest ones. Bounds what is kept of a request. */
+const MOST_CHANGED = 32;
+
 /**
- * The same before several messages at once, as short hashes. Reasoning is a part of it. Each
- * message's hash includes the one before it, so a later end costs nothing more.
+ * The same as short hashes, which include reasoning: after each message that the view has changed,
+ * and at its end. Each hash includes the one before it. Before any other message, the last one that
+ * precedes it holds.
  *
- * @param ends the indices of the messages, in ascending order
+ * @param end how many messages the array has
  */
-export function editedAt(view: View | undefined, ends: readonly number[]): EditedAt[] {
+export function editedAt(view: View | undefined, end: number): EditedAt[] {
   const { removals = new Map(), dropped = new Set(), rounds: led = new Map() } = view ?? {};
   const shown = view ? shownBy(view).filter((part) => part !== undefined) : [];
   let edits = shown.length > 0 ? after('', shown) : '';
   let rounds = '';
-  let index = 0;
-  return ends.map((messages) => {
-    for (; index < messages; index++) {
-      const left = dropped.has(index) ? [index] : [];
-      const changed = [...left, ...replacedIn(index, removals.get(index) ?? [])];
-      if (changed.length > 0) edits = after(edits, changed);
-      if (led.has(index)) rounds = after(rounds, [index, led.get(index)?.rounds]);
-    }
-    return { messages, edits, rounds };
-  });
+  const found: EditedAt[] = [{ messages: 0, edits, rounds }];
+  const indices = new Set([...removals.keys(), ...dropped, ...led.keys()]);
+  for (const index of [...indices].filter((one) => one < end).sort((a, b) => a - b)) {
+    const left = dropped.has(index) ? [index] : [];
+    const changed = [...left, ...replacedIn(index, removals.get(index) ?? [])];
+    if (changed.length > 0) edits = after(edits, changed);
+    if (led.has(index)) rounds = after(rounds, [index, led.get(index)?.rounds]);
+    found.push({ messages: index + 1, edits, rounds });
+  }
+  const known = found.at(-1)?.messages === end ? found : [...found, { messages: end, edits, rounds }];
+  return known.slice(-MOST_CHANGED);
+}
+
+/** What a view has changed before a message. Undefined if that is too long ago, or not in it. */
+export function editedBefore(edited: readonly EditedAt[], messages: number): EditedAt | undefined {
+  const end = edited.at(-1)?.messages ?? -1;
+  return messages > end ? undefined : edited.findLast((one) => one.messages <= messages);
 }
 
 /** The hash after one more change. It is compared within a conversation, so 60 bits are enough. */

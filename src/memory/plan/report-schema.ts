@@ -125,7 +125,9 @@ const bytesSchema = z.strictObject({
 
 const frontierSchema = z.strictObject({
   unit: count.describe('Units before it are edited.'),
-  moved: z.boolean().describe('Whether this request moved it; the cached prefix is then shorter.'),
+  moved: z
+    .boolean()
+    .describe('Whether the view does not extend the one before; with the cause `unread` it may extend it.'),
 });
 
 const refSchema = z.strictObject({

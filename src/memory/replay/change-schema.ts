@@ -41,8 +41,8 @@ export const droppedReasoningSchema = z.strictObject({
 name(droppedReasoningSchema, 'DroppedReasoning');
 export type DroppedReasoning = z.output<typeof droppedReasoningSchema>;
 
-/** Beside changes. `vendor`: nothing else explains it. */
-const MISS_CAUSES = [...CHANGE_CAUSES, 'tier', 'lifetime', 'short', 'mark', 'vendor'] as const;
+/** Beside changes. `vendor`: nothing else explains it. `unknown`: not all can be compared. */
+const MISS_CAUSES = [...CHANGE_CAUSES, 'tier', 'lifetime', 'short', 'mark', 'vendor', 'unknown'] as const;
 export type MissCause = (typeof MISS_CAUSES)[number];
 
 /** Why an answer has read less from the vendor's cache than it could have. */

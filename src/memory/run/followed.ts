@@ -11,6 +11,7 @@ import {
 } from '../conversation/request-prefix.ts';
 import { type LeftInCache, leftInCache, missOf } from '../money/cache-miss.ts';
 import type { BillOrder } from '../money/running-bill.ts';
+import { editedBefore } from '../plan/edits-before.ts';
 import { type Change, type EditedAt, isOfView, isOwn, type OwnChange, ownChange } from '../replay/change.ts';
 import type { CacheMiss, DroppedReasoning } from '../replay/change-schema.ts';
 import {
@@ -25,7 +26,7 @@ export interface ComparedRequest {
   readonly prefix: RequestPrefix;
   /** Precis's cause that its view does not extend the one before. */
   readonly own?: OwnChange;
-  /** What of its view is Precis's, at its end and where the newest requests before it ended. */
+  /** What of its view is Precis's, before its messages (see `editedAt`). */
   readonly edited?: readonly EditedAt[];
   /** Absent where the API binds none, and Precis keeps none. */
   readonly reasoning?: BoundReasoning;
@@ -71,7 +72,11 @@ export function followed(
   // One that is kept late belongs before those that are known.
   if (before && before.at > at) return { isOwn: false, miss: null, dropped: null, lines };
   const change = changeOf(request, before);
-  const priced = order && { order, at, change, isFar, model: prefix.model, verdict: verdict?.cache };
+  const isCompared = before !== undefined && nowOf(before, edited) !== undefined;
+  const priced = order && {
+    ...{ order, at, change, isFar, isCompared },
+    ...{ model: prefix.model, verdict: verdict?.cache },
+  };
   const cache = priced && leftInCache(priced, ready);
   const left = reasoning?.left ?? 0;
   const end = edited.at(-1);
@@ -127,12 +132,17 @@ function ownChangeSince(
   { prefix, own, edited = [], reasoning = { left: 0 } }: ChangedRequest,
 ): OwnChange | undefined {
   const ofHead = headChange(before, prefix);
-  const now = edited.find(({ messages }) => messages === before.edited?.messages);
+  const now = nowOf(before, edited);
   if (!now || !before.edited) return own ?? ofHead;
   const isEdited = now.edits !== before.edited.edits;
   const part = isEdited ? 'edits' : now.rounds === before.edited.rounds ? undefined : 'rounds';
   const ofView = ownChange({ part, hasLessThinking: isLess(reasoning, before) });
   return ofView && own && isOfView(own) ? own : (ofView ?? ofHead);
+}
+
+/** What a view has where the request before ended. Undefined if they can't be compared. */
+function nowOf(before: Line, edited: readonly EditedAt[]): EditedAt | undefined {
+  return before.edited && editedBefore(edited, before.edited.messages);
 }
 
 /** Of what is Precis's beside the view. */

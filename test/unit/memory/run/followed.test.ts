@@ -5,6 +5,7 @@ import { packedMessages, type RequestPrefix } from '../../../../src/memory/conve
 import { scheduleOf } from '../../../../src/memory/models/schedules.ts';
 import type { RunUsage } from '../../../../src/memory/money/bill-schema.ts';
 import type { BillOrder } from '../../../../src/memory/money/running-bill.ts';
+import type { EditedAt } from '../../../../src/memory/replay/change.ts';
 import { type ComparedRequest, followed, type Line } from '../../../../src/memory/run/followed.ts';
 import { BILL_ORDER } from '../../../support/conversations/ended-runs.ts';
 
@@ -37,7 +38,9 @@ function course(...requests: readonly Asked[]) {
     const {
       own,
       ownTools = '',
-      view,
+      // What an isolate knows of counts where nothing can be compared.
+      view = own ? null : {},
+      edited,
       added = '',
       ready,
       reasoning,
@@ -46,6 +49,7 @@ function course(...requests: readonly Asked[]) {
       ...prefix
     } = rest;
     const at = 1_000_000_000 + after * MINUTE;
+    const editedOf = (before: number) => ({ ...NO_EDITS, ...view, messages: before });
     const model = prefix.model ?? OPENAI;
     const order: BillOrder = {
       ...BILL_ORDER,
@@ -55,7 +59,8 @@ function course(...requests: readonly Asked[]) {
     };
     const request = {
       prefix: { ...NO_SETTINGS, model, ...prefix, own: ownTools, added, messages: packedMessages(messages) },
-      ...(view ? { edited: messages.map((_, at) => ({ ...NO_EDITS, ...view, messages: at + 1 })) } : {}),
+      ...(view ? { edited: [0, messages.length].map(editedOf) } : {}),
+      ...(edited ? { edited } : {}),
       ready: ready ?? at + 1_000,
       isFar,
       ...(own ? { own } : {}),
@@ -113,7 +118,26 @@ describe('the cause of a cache miss', () => {
     });
     // A request of a version before, or one that is too old to be compared with.
     expect(missOf({ view: null }, { ...other, own })).toMatchObject(own);
-    expect(missOf({ view: null }, other)).toMatchObject({ cause: 'vendor' });
+    expect(missOf({ view: null }, other)).toMatchObject({ cause: 'unknown' });
+    expect(missOf({ view: null }, { ...other, verdict: { cache: 'none' } })).toMatchObject({
+      cause: 'vendor',
+    });
+    expect(missOf({ view: null }, { ...other, tools: 'other' })).toMatchObject({ cause: 'tools' });
+  });
+
+  it("is Precis's own change however many requests came between, as far as hashes are kept", () => {
+    const changed = (from: number, to: number) =>
+      Array.from({ length: to - from }, (_, at) => ({
+        messages: from + at,
+        ...{ edits: `${from + at}`, rounds: '' },
+      }));
+    const since = (edited: readonly EditedAt[]) =>
+      missOf({ view: { edits: '9' } }, { ...MISSED, array: array(200), view: null, edited })?.cause;
+    expect(since([...changed(5, 10), { messages: 200, edits: '9', rounds: '' }])).toBe('vendor');
+    expect(since([...changed(5, 9), { messages: 200, edits: '8', rounds: '' }])).toBe('move');
+    expect(since(changed(12, 44))).toBe('unknown');
+    // The array has become shorter.
+    expect(since([{ messages: 8, edits: '9', rounds: '' }])).toBe('unknown');
   });
 
   it('is the lifetime where nothing else is known to have been lost', () => {
