@@ -22,6 +22,7 @@ import {
   writeResults,
   writeReturns,
   writeSensitivity,
+  writeWindows,
 } from '../../../bench/replay/results-file.ts';
 import { SCHEDULES } from '../../../bench/replay/schedules.ts';
 import { sensitivityOf } from '../../../bench/replay/sensitivity.ts';
@@ -81,15 +82,27 @@ beforeAll(async () => {
     const figures = { lifetime: 5, requests: 1_500, returns: 40, made: 9, allWithout: 0.5, allWith: 0.25 };
     const returns = { set: 'swe', conversations: 1, ...figures, returnsWithout: 0.4, returnsWith: 0.3 };
     writeReturns(folder, run, [returns]);
+    writeWindows(folder, run, [
+      window(50_000, 0.5, 2, 2, 4),
+      window(100_000, 0.6, 1, 3, 5),
+      window(200_000, 0.7, 1, 3, 5),
+      window(800_000, 0.8, 0, 4, 6),
+    ]);
   }
   results = {
     schedules: Object.fromEntries(SCHEDULES.map((name) => [name, read(name)])),
     sensitivity: read('prefix-128-sensitivity'),
     budgets: read('prefix-128-budgets'),
+    windows: read('prefix-128-windows'),
     pauses: read('prefix-128-pauses'),
     markedPauses: read('prefix-128-pauses'),
     reasoning: { 'gpt-6': read('gpt-6-reasoning').reasoning },
   } as RecordedResults;
+});
+
+const window = (budget: number, paidToNone: number, dearer: number, near: number, visible: number) => ({
+  ...{ set: 'all' as const, cached: 0.1, written: 1, goal: 100_000, conversations: 2, worst: 1 },
+  ...{ budget, paidToNone, dearer, near, nearValues: 4, visible, values: 10 },
 });
 
 const page = (name: string): string => readFileSync(join(ROOT, 'docs', name), 'utf8');
@@ -155,6 +168,14 @@ describe('the pages with results of the replay', () => {
       expect.stringMatching(/^\| -+ \| -+ \|$/),
       '| `auto`, 32 k | 22.5, 0.500 (0.600), 75.0 % |',
     ]);
+  });
+
+  it('have the budget that a price makes, with half and twice of it, and the end of the window', () => {
+    const filled = withBenchmark(page('benchmark.md'), results);
+
+    expect(rows(filled, 'windows')[2]).toBe(
+      '| 0.1 / 1 | 100 k | 0.600 (1) | 0.500 (2) | 0.700 (1) | 0.800 (0) | 75.0 % (100 %) | 50.0 % (60.0 %) |',
+    );
   });
 
   it('have the returns after pauses', () => {
