@@ -28,7 +28,8 @@ type HitRule = 'prefix' | 'boundaries' | 'marks';
 /**
  * GPT-4.1 and GPT-4.1 mini (https://developers.openai.com/api/docs/pricing, 2026-10-03), GPT-5.6
  * (https://developers.openai.com/api/docs/guides/prompt-caching, 2026-11-22), GPT-6.2 Sol
- * (https://developers.openai.com/api/docs/models/gpt-6.2-sol, 2026-11-17), and Claude with entries of five minutes (https://platform.claude.com/docs/en/build-with-claude/prompt-caching,
+ * (https://developers.openai.com/api/docs/models/gpt-6.2-sol, 2026-11-17), and Claude with entries
+ * of five minutes (https://platform.claude.com/docs/en/build-with-claude/prompt-caching,
  * 2026-11-22).
  */
 export const TARIFFS: Readonly<Record<string, Tariff>> = {
