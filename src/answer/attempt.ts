@@ -23,10 +23,9 @@ import type { KeptAnswers } from './bridge/kept-answers.ts';
 import { isRouteRefused, type ReportedApi, type Route, routeOf } from './bridge/route.ts';
 import { keptThinkingFrom, withLessThinking } from './kept-thinking.ts';
 import type { ModelApi } from './model-api.ts';
-import { marksOf } from './retries/cache-marks.ts';
 import { asksReasoning } from './retries/encrypted-reasoning.ts';
+import { asksUsage, marksOf } from './retries/own-fields.ts';
 import type { Attempt, BodyPart, NextAttempt } from './retries/retry.ts';
-import { asksUsage } from './retries/stream-usage.ts';
 import { ALL_THINKING, betaOf, type WrittenBody, writeBody } from './write-body.ts';
 
 /** What the attempts at one answer share. */

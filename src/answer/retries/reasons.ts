@@ -6,13 +6,10 @@ import type { BridgedCall } from '../bridge/bridged-call.ts';
 import { mayBridge } from '../bridge/route.ts';
 import { withoutThinking } from './bound-thinking.ts';
 import { overChat, overResponses, withinAnswer, withoutIds, withoutOutputs } from './bridge.ts';
-import { withoutDiagnostics } from './cache-diagnostics.ts';
-import { withoutKey } from './cache-key.ts';
-import { withoutMarks } from './cache-marks.ts';
 import { withoutReasoning } from './encrypted-reasoning.ts';
+import { withoutField } from './own-fields.ts';
 import type { BodyOf, Retry } from './retry.ts';
 import { withoutSignature } from './signed-summary.ts';
-import { withoutUsage } from './stream-usage.ts';
 import { withinBytes } from './too-large.ts';
 import { withinLimit } from './too-long.ts';
 import { withWholeOutputs } from './whole-outputs.ts';
@@ -59,9 +56,9 @@ export function retriesOf(
           withinLimit(call, options),
           withinBytes(call, options),
         ]),
-    ...(attempts.asksDiagnostics ? [withoutDiagnostics(call, bodyOf)] : []),
-    withoutMarks(call, bodyOf),
-    ...(attempts.sendsKey ? [withoutKey(request, scope)] : []),
-    ...(attempts.asksUsage ? [withoutUsage(call)] : []),
+    ...(attempts.asksDiagnostics ? [withoutField('diagnostics', call, bodyOf)] : []),
+    withoutField('marks', call, bodyOf),
+    ...(attempts.sendsKey ? [withoutField('key', call, bodyOf)] : []),
+    ...(attempts.asksUsage ? [withoutField('usage', call, bodyOf)] : []),
   ];
 }

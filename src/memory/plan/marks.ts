@@ -4,7 +4,7 @@
  * place. So the places are those that a move leaves as they are: after the first request, if it
  * stays, and where the moves before have ended.
  *
- * `protocol/edits.ts` writes the marks. `answer/retries/cache-marks.ts` asks again without them if
+ * `protocol/edits.ts` writes the marks. `answer/retries/own-fields.ts` asks again without them if
  * they are refused.
  */
 import type { Message } from '../conversation/message.ts';

@@ -1,7 +1,7 @@
 /** Bills under a strict cache, which hits at marks alone: the caller's, Precis's, or none. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { marksOf } from '../../../../src/answer/retries/cache-marks.ts';
+import { marksOf } from '../../../../src/answer/retries/own-fields.ts';
 import { utcTimeOf } from '../../../../src/lib/utc-time.ts';
 import { scheduleOf } from '../../../../src/memory/models/schedules.ts';
 import type { MemoryStrategyRequest } from '../../../../src/memory/modes/table.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { marksOf } from '../../../../src/answer/retries/cache-marks.ts';
+import { marksOf } from '../../../../src/answer/retries/own-fields.ts';
 import { readChatRequest } from '../../../../src/protocol/chat/request.ts';
 import { readResponsesRequest } from '../../../../src/protocol/responses/request.ts';
 import { strategyOf } from '../../../support/laws/view-of.ts';
