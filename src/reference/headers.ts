@@ -4,14 +4,10 @@ import { EDIT_TYPES, SOURCES } from '../memory/plan/report-schema.ts';
 import { TRIGGERS } from '../memory/replay/trigger.ts';
 import type { JsonSchema } from './shape.ts';
 
-interface Header {
-  readonly description: string;
-  readonly schema: JsonSchema;
-}
+type Header = { readonly description: string; readonly schema: JsonSchema };
 
 const text: JsonSchema = { type: 'string' };
 const id: JsonSchema = { type: 'string', minLength: 1, maxLength: 256 };
-const flag: JsonSchema = { type: 'string', enum: ['true', 'on', 'false', 'off'] };
 /** Codes in a sentence. */
 const listed = (codes: readonly string[]): string =>
   codes
@@ -20,147 +16,107 @@ const listed = (codes: readonly string[]): string =>
     .replace(/, (?=[^,]*$)/, ' and ');
 const number: JsonSchema = { type: 'string', pattern: '^\\d+$' };
 
+const header = (description: string, schema: JsonSchema = text): Header => ({ description, schema });
+const oneOf = (values: readonly string[]): JsonSchema => ({ type: 'string', enum: values });
+
 export const REQUEST_HEADERS = {
-  'x-memory-strategy': {
-    description: '`memory_strategy`, as JSON, or the name of a mode.',
-    schema: text,
-  },
-  'x-memory-injection': {
-    description: '`memory_injection`, as JSON, or one of `true`, `false`, `on` and `off`.',
-    schema: text,
-  },
-  'x-memory-blocks': {
-    description: '`memory_blocks`, as JSON, or labels separated by commas; `off`: none.',
-    schema: text,
-  },
-  'x-memory-report': { description: '`memory_report`: adds the report to the body.', schema: flag },
-  'x-memory-observe': {
-    description:
-      '`true`, `on`, `false` or `off`: the request is sent unchanged, and the report says [what would have been done](answers-and-errors.md#observing).',
-    schema: flag,
-  },
-  'x-memory-stream-errors': {
-    description:
-      'Where a streamed request gets [errors](answers-and-errors.md#errors-in-streams): as `events` of the stream, or as the status of `http`. By default Codex gets events, and all others the status.',
-    schema: { type: 'string', enum: ['events', 'http'] },
-  },
-  'x-memory-user': {
-    description:
-      "Names the user, in at most 256 characters, if the body's `safety_identifier` and `user` don't.",
-    schema: id,
-  },
-  'x-conversation-id': { description: '`conversation_id`: names the conversation.', schema: id },
-  'x-agent-type': { description: '`agent_type`: names an agent of the deployment.', schema: text },
-  'x-session-id': {
-    description: "The client's session, which groups the refs and the archive of requests without a name.",
-    schema: text,
-  },
-  'session-id': { description: 'Like `x-session-id`, as some clients send it.', schema: text },
-  'if-match': {
-    description: 'The version that the block must have, such as `"3"`; `*`: any.',
-    schema: text,
-  },
-  'x-api-key': {
-    description: "The caller's key, instead of `authorization`.",
-    schema: text,
-  },
-  'anthropic-version': {
-    description: "The version of Anthropic's API. On shared routes it says that the body is one of Messages.",
-    schema: text,
-  },
-  'anthropic-beta': { description: "Betas of Anthropic's API, separated by commas.", schema: text },
-  'x-claude-code-session-id': {
-    description: "Claude Code's session: names the conversation where the request does not.",
-    schema: id,
-  },
-  'x-claude-code-agent-id': {
-    description: "Claude Code's subagent, which has its own conversation within the session.",
-    schema: id,
-  },
-  'x-claude-code-request-class': {
-    description: '`compaction` and `auxiliary` requests are sent unchanged, with any strategy.',
-    schema: text,
-  },
-  range: { description: 'A single range of bytes: `bytes=0-1023`.', schema: text },
-  'if-none-match': { description: 'The `etag` of an earlier answer.', schema: text },
+  'x-memory-strategy': header('`memory_strategy`, as JSON, or the name of a mode.'),
+  'x-memory-injection': header('`memory_injection`, as JSON, or one of `true`, `false`, `on` and `off`.'),
+  'x-memory-blocks': header('`memory_blocks`, as JSON, or labels separated by commas; `off`: none.'),
+  'x-memory-report': header(
+    '`memory_report`: adds the report to the body.',
+    oneOf(['true', 'on', 'false', 'off']),
+  ),
+  'x-memory-observe': header(
+    '`true`, `on`, `false` or `off`: the request is sent unchanged, and the report says [what would have been done](answers-and-errors.md#observing).',
+    oneOf(['true', 'on', 'false', 'off']),
+  ),
+  'x-memory-stream-errors': header(
+    'Where a streamed request gets [errors](answers-and-errors.md#errors-in-streams): as `events` of the stream, or as the status of `http`. By default Codex gets events, and all others the status.',
+    oneOf(['events', 'http']),
+  ),
+  'x-memory-user': header(
+    "Names the user, in at most 256 characters, if the body's `safety_identifier` and `user` don't.",
+    id,
+  ),
+  'x-conversation-id': header('`conversation_id`: names the conversation.', id),
+  'x-agent-type': header('`agent_type`: names an agent of the deployment.'),
+  'x-session-id': header(
+    "The client's session, which groups the refs and the archive of requests without a name.",
+  ),
+  'session-id': header('Like `x-session-id`, as some clients send it.'),
+  'if-match': header('The version that the block must have, such as `"3"`; `*`: any.'),
+  'x-api-key': header("The caller's key, instead of `authorization`."),
+  'anthropic-version': header(
+    "The version of Anthropic's API. On shared routes it says that the body is one of Messages.",
+  ),
+  'anthropic-beta': header("Betas of Anthropic's API, separated by commas."),
+  'x-claude-code-session-id': header(
+    "Claude Code's session: names the conversation where the request does not.",
+    id,
+  ),
+  'x-claude-code-agent-id': header(
+    "Claude Code's subagent, which has its own conversation within the session.",
+    id,
+  ),
+  'x-claude-code-request-class': header(
+    '`compaction` and `auxiliary` requests are sent unchanged, with any strategy.',
+  ),
+  range: header('A single range of bytes: `bytes=0-1023`.'),
+  'if-none-match': header('The `etag` of an earlier answer.'),
 } as const satisfies Readonly<Record<string, Header>>;
 
 export type RequestHeader = keyof typeof REQUEST_HEADERS;
 
 export const RESPONSE_HEADERS = {
-  'x-memory-mode': { description: 'The mode.', schema: { type: 'string', enum: MODE_NAMES } },
-  'x-memory-source': {
-    description: 'Where the strategy comes from.',
-    schema: { type: 'string', enum: SOURCES },
-  },
-  'x-memory-applied': {
-    description: `The kinds of edits in this view, of ${listed(EDIT_TYPES)}, separated by commas; or \`none\`.`,
-    schema: text,
-  },
-  'x-memory-trigger': {
-    description: 'What caused the last edits.',
-    schema: { type: 'string', enum: TRIGGERS },
-  },
-  'x-memory-frontier': {
-    description:
-      '`moved`: this request edited messages, and the cached prefix is shorter. `kept`: this view extends the view of the [request before](answers-and-errors.md#the-request-before). `none`: no edits.',
-    schema: { type: 'string', enum: ['moved', 'kept', 'none'] },
-  },
-  'x-memory-tokens-before': {
-    description: 'Tokens of your array, if it was counted; a body well under its budget is not.',
-    schema: number,
-  },
-  'x-memory-tokens-after': {
-    description: 'Tokens of the view, the messages that are forwarded, if it was counted.',
-    schema: number,
-  },
-  'x-memory-next-edit': {
-    description:
-      'An estimate of the tokens of the view at which the [next edit](modes.md#a-budget-is-a-goal) comes.',
-    schema: number,
-  },
-  'x-memory-potential-before': {
-    description: 'Tokens of the array, if the request is only [observed](answers-and-errors.md#observing).',
-    schema: number,
-  },
-  'x-memory-potential-after': {
-    description:
-      'Tokens of the view that would have been sent, if the request is only [observed](answers-and-errors.md#observing).',
-    schema: number,
-  },
-  'x-memory-refs': {
-    description: "Number of refs in the view's edits, including a summary's.",
-    schema: number,
-  },
-  'x-memory-warning': {
-    description: 'Codes of [warnings](answers-and-errors.md#warnings), separated by commas.',
-    schema: text,
-  },
-  'x-memory-ref': {
-    description: 'Facts about the content, as JSON in ASCII (`RefFacts`).',
-    schema: text,
-  },
-  'x-memory-truncated': {
-    description: 'The part was truncated at 256 Ki characters.',
-    schema: { const: 'true' },
-  },
-  'x-memory-budget-day': {
-    description:
-      'With a [budget](operating.md#budgets-and-limits): the dollars that the caller may still spend today (UTC).',
-    schema: text,
-  },
-  'x-memory-budget-month': { description: 'Likewise, this month (UTC).', schema: text },
-  'x-ratelimit-limit-requests': { description: "The caller's requests per minute.", schema: number },
-  'x-ratelimit-remaining-requests': { description: 'How many of these requests are left.', schema: number },
-  'x-ratelimit-limit-tokens': { description: "The caller's tokens per minute.", schema: number },
-  'x-ratelimit-remaining-tokens': { description: 'How many of these tokens are left.', schema: number },
-  'server-timing': {
-    description: "Milliseconds for the plan, for storage, for the summary, and until the upstream's headers.",
-    schema: text,
-  },
-  etag: { description: 'The version of the block, the ref, or a hash of the document.', schema: text },
-  'content-range': { description: 'The bytes of a range, and the total.', schema: text },
-  'last-modified': { description: 'When the content was stored.', schema: text },
+  'x-memory-mode': header('The mode.', oneOf(MODE_NAMES)),
+  'x-memory-source': header('Where the strategy comes from.', oneOf(SOURCES)),
+  'x-memory-applied': header(
+    `The kinds of edits in this view, of ${listed(EDIT_TYPES)}, separated by commas; or \`none\`.`,
+  ),
+  'x-memory-trigger': header('What caused the last edits.', oneOf(TRIGGERS)),
+  'x-memory-frontier': header(
+    '`moved`: this request edited messages, and the cached prefix is shorter. `kept`: this view extends the view of the [request before](answers-and-errors.md#the-request-before). `none`: no edits.',
+    oneOf(['moved', 'kept', 'none']),
+  ),
+  'x-memory-tokens-before': header(
+    'Tokens of your array, if it was counted; a body well under its budget is not.',
+    number,
+  ),
+  'x-memory-tokens-after': header(
+    'Tokens of the view, the messages that are forwarded, if it was counted.',
+    number,
+  ),
+  'x-memory-next-edit': header(
+    'An estimate of the tokens of the view at which the [next edit](modes.md#a-budget-is-a-goal) comes.',
+    number,
+  ),
+  'x-memory-potential-before': header(
+    'Tokens of the array, if the request is only [observed](answers-and-errors.md#observing).',
+    number,
+  ),
+  'x-memory-potential-after': header(
+    'Tokens of the view that would have been sent, if the request is only [observed](answers-and-errors.md#observing).',
+    number,
+  ),
+  'x-memory-refs': header("Number of refs in the view's edits, including a summary's.", number),
+  'x-memory-warning': header('Codes of [warnings](answers-and-errors.md#warnings), separated by commas.'),
+  'x-memory-ref': header('Facts about the content, as JSON in ASCII (`RefFacts`).'),
+  'x-memory-truncated': header('The part was truncated at 256 Ki characters.', { const: 'true' }),
+  'x-memory-budget-day': header(
+    'With a [budget](operating.md#budgets-and-limits): the dollars that the caller may still spend today (UTC).',
+  ),
+  'x-memory-budget-month': header('Likewise, this month (UTC).'),
+  'x-ratelimit-limit-requests': header("The caller's requests per minute.", number),
+  'x-ratelimit-remaining-requests': header('How many of these requests are left.', number),
+  'x-ratelimit-limit-tokens': header("The caller's tokens per minute.", number),
+  'x-ratelimit-remaining-tokens': header('How many of these tokens are left.', number),
+  'server-timing': header(
+    "Milliseconds for the plan, for storage, for the summary, and until the upstream's headers.",
+  ),
+  etag: header('The version of the block, the ref, or a hash of the document.'),
+  'content-range': header('The bytes of a range, and the total.'),
+  'last-modified': header('When the content was stored.'),
 } as const satisfies Readonly<Record<string, Header>>;
 
 export type ResponseHeader = keyof typeof RESPONSE_HEADERS;
