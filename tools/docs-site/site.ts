@@ -42,10 +42,12 @@ const LISTED = [...PAGES].map(([name, { title, about }]) => ({
   about,
 }));
 
-const PICTURES = ['docs/inspector.png', 'docs/rooms.svg', 'bench/replay.svg'].map((path) => ({
-  path,
-  address: posix.basename(path),
-}));
+const PICTURES = ['docs/inspector.png', 'docs/demo.svg', 'docs/rooms.svg', 'bench/replay.svg'].map(
+  (path) => ({
+    path,
+    address: posix.basename(path),
+  }),
+);
 
 /** Of the pages in a folder. */
 function placeOf(folder: string): Place {

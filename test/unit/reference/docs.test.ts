@@ -122,7 +122,7 @@ describe('the site', () => {
   });
 
   it('shows its pictures, which the Worker names alone', () => {
-    expect(SITE.get('index.html')).toMatch(/<img src="replay\.svg" alt="[^"]+">/);
+    expect(SITE.get('index.html')).toMatch(/<img src="demo\.svg" alt="[^"]+">/);
     expect(HTML.get('inspector.md')).toContain('[Picture in the repository: ');
   });
 
