@@ -1,7 +1,7 @@
 /**
- * The moving picture of README.md (`npm run demo:picture`), from a run of the demo: its table fills,
- * one request is opened, and the model fetches what it needs again. An SVG that moves by CSS alone,
- * in the colors of the reader's theme; whoever wants no motion sees its end.
+ * The moving picture of README.md (`npm run demo:picture`), from a run of the demo: its table
+ * fills, one request is opened, and the model fetches what it needs again. An SVG that moves by CSS
+ * alone, in the colors of the reader's theme; whoever wants no motion sees its end.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -110,7 +110,7 @@ text { font: 11px ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", 
 class Timeline {
   private readonly rules: string[] = [];
 
-  /** The class of what is shown from one second to another; without an end, to that of the picture. */
+  /** The class of what is shown from one second to another, or to the end of the picture. */
   shown(from: number, to = LENGTH - 0.5): string {
     const name = `a${this.rules.length}`;
     const at = (second: number): string => `${Math.round((second / LENGTH) * 1_000) / 10}%`;
