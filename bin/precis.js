@@ -27,10 +27,10 @@ const USAGE = `usage: precis demo [--mode <mode>] [--inspect]
 demo    Runs a recorded agent through Precis on this machine: tokens and bill, before and after.
 start   Runs Precis on this machine, and prints the line for your client.
 replay  What Precis would have saved of the requests in a log, and where it would have cost more.
-run     Runs claude, codex, opencode or any other client through Precis, which it starts if need be.
+run     Runs claude, codex, opencode or any other client through Precis, which it starts if needed.
         The exit status is the client's. \`precis run --help\` has more, as the others above.
 
-For the others the deployment is --url or PRECIS_URL, such as https://precis.example.com.
+The commands below need a deployment: --url or PRECIS_URL, such as https://precis.example.com.
 
 mcp     Adds the MCP server of a deployment to claude, codex or opencode, by their own command.
         Their configuration names the variable with the key: OPENAI_API_KEY, for claude PRECIS_KEY.

@@ -9,7 +9,7 @@ const USAGE = `usage: precis demo [--mode <mode>] [--inspect]
   --mode     the memory strategy: ${MODES}
   --inspect  leaves the Worker running, and prints the address of its inspector
 
-Without OPENAI_API_KEY a model of the demo's own answers. With it, OPENAI_MODEL is asked. In a clone
+Without OPENAI_API_KEY the demo's own model answers; with it, OPENAI_MODEL does. In a clone
 the command is \`npm run demo -- [the same]\`.`;
 
 /** Ends the process after `--help`, and for an argument that it does not know. */

@@ -21,7 +21,7 @@ const USAGE = `usage: precis start [--host <address>] [--port <number>] [--data 
   --port  the port: 8787, or PORT; 0 is any free one
   --data  the folder that stores everything: ./data, or DATA_DIR
   --var   a variable of docs/deploying.md; repeat it for more. The environment may have them, too.
-  --holders  ends when no process lives whose id is the name of a file in the folder
+  --holders  a folder of files named by process ids: ends when none of these processes is alive
 
 In a clone: npm start -- [the same]. Requests that name no strategy get auto, unless
 DEFAULT_MEMORY_STRATEGY says otherwise. Without PRECIS_SECRET a secret is made at the first start

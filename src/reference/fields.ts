@@ -21,7 +21,7 @@ export const STRATEGY_FIELDS: Readonly<Record<FieldOf<MemoryStrategyRequest>, st
   frontier:
     '`jump` edits from time to time, `slide` on each request. By default `jump`; for `compact` with only a turn trigger `slide`.',
   min_reclaim_tokens:
-    'The least that a jump must free, unless the window demands it; 0 enforces the budget, at the cost of [thinking](modes.md#thinking-that-is-bound). In `auto` by default [the floor](modes.md#auto), or 0 for a model of your own.',
+    'The least that a jump must free, unless the window demands it; 0 enforces the budget, at the cost of [thinking](modes.md#bound-thinking). In `auto` by default [the floor](modes.md#auto), or 0 for a model of your own.',
   token_estimator:
     'How to count tokens: by an encoding, or as a quarter of the characters. By default as the model counts.',
   text_observation_prefixes:
