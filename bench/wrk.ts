@@ -39,6 +39,7 @@ const { values: options } = readCommandLine(
   --modes M,…       ${MODES.join(', ')} (none,compact,auto)
   --connections N,… (1,8)
   --growing         the array grows by a step with each request, over one connection
+  --renew N         after N requests the same array is of another conversation, by its name
   --events on|off   whether Precis keeps an event of each request (on)
   --portkey         also measures a gateway in Node that forwards the same bodies, installed on demand
   --json            prints JSON
@@ -50,6 +51,7 @@ const { values: options } = readCommandLine(
     modes: { type: 'string', default: 'none,compact,auto' },
     connections: { type: 'string', default: '1,8' },
     growing: { type: 'boolean', default: false },
+    renew: { type: 'string' },
     events: { type: 'string', default: 'on' },
     portkey: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
@@ -61,6 +63,7 @@ const seconds = readPositive('--seconds', options.seconds);
 const sizes = readNumbers('--bytes', options.bytes);
 const modes = readNames('--modes', options.modes, MODES);
 const connections = options.growing ? [1] : readNumbers('--connections', options.connections);
+const renew = options.renew === undefined ? 0 : readPositive('--renew', options.renew);
 const [events = 'on'] = readNames('--events', options.events, ['on', 'off']);
 
 await orRefuse(() => {
@@ -70,6 +73,8 @@ await orRefuse(() => {
 /** What wrk has measured: milliseconds, and requests that got no answer of status 200. */
 interface Measured {
   readonly p50: number;
+  readonly p99: number;
+  readonly p999: number;
   readonly requests: number;
   readonly ms: number;
   readonly failed: number;
@@ -86,6 +91,9 @@ interface Row {
   readonly connections: number;
   readonly subject: Subject['name'];
   readonly p50: number;
+  /** The slowest one of a hundred, and of a thousand, in the median round. */
+  readonly p99: number;
+  readonly p999: number;
   readonly perSecond: number;
   /** CPU milliseconds of the proxy's process per request. */
   readonly cpu: number;
@@ -135,23 +143,17 @@ async function measure(bytes: number, mode: Mode, count: number): Promise<Row[]>
     // Over several connections, the time of a request includes all who wait for a core.
     const time = ({ p50, ms, requests }: Measured) => (count === 1 ? p50 : ms / requests);
     const ratios = own.map((one, round) => time(one) / time(bare[round] ?? one));
+    const median = (of: (round: Round) => number) => quantile(own.map(of), 0.5);
     return {
       bytes,
       mode,
       connections: count,
       subject: name,
-      p50: quantile(
-        own.map(({ p50 }) => p50),
-        0.5,
-      ),
-      perSecond: quantile(
-        own.map(({ requests, ms }) => (1_000 * requests) / ms),
-        0.5,
-      ),
-      cpu: quantile(
-        own.map(({ cpu, requests }) => cpu / requests),
-        0.5,
-      ),
+      p50: median(({ p50 }) => p50),
+      p99: median(({ p99 }) => p99),
+      p999: median(({ p999 }) => p999),
+      perSecond: median(({ requests, ms }) => (1_000 * requests) / ms),
+      cpu: median(({ cpu, requests }) => cpu / requests),
       ratio: medianInterval(ratios),
     };
   });
@@ -205,7 +207,14 @@ function run(
   );
   const pause = options.growing ? PAUSE_MS : 0;
   const args = ['-t1', `-c${count}`, `-d${seconds}s`, '--timeout', '30s', '-s', SCRIPT, subject.url];
-  const env = { ...process.env, ...files, HEADERS: file, PAUSE: `${pause}` };
+  const env = {
+    ...process.env,
+    ...files,
+    HEADERS: file,
+    PAUSE: `${pause}`,
+    RENEW: `${renew}`,
+    BEGUN: `${Date.now()}`,
+  };
   const child = spawn('wrk', args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
   let out = '';
   child.stdout.on('data', (chunk: Buffer) => {
@@ -226,7 +235,10 @@ function tableName(): string {
   return options.growing ? 'growing' : 'again';
 }
 
-/** A row for each body and proxy: over one connection, and requests per second over several. */
+/**
+ * A row for each body and proxy: over one connection, and requests per second over several, with
+ * the slowest ones there.
+ */
 function tableOf(): Table {
   const several = connections.find((count) => count > 1);
   const single = rows.filter((row) => row.connections === 1 && row.subject !== 'bare');
@@ -244,23 +256,43 @@ function tableOf(): Table {
       `${median.toFixed(2)} (${low.toFixed(2)}–${high.toFixed(2)})`,
       `${ms(bare?.cpu ?? Number.NaN)} / ${ms(row.cpu)}`,
       ...(several === undefined ? [] : [perSecond, both[1]?.ratio.median.toFixed(2) ?? '–']),
+      ...slowest(several === undefined ? [bare, row] : both),
     ];
   });
   const parallel = several === undefined ? [] : [`requests/s, ${several} at once`, 'ratio'];
-  const head = ['body, proxy', 'ms, bare / proxy', 'ratio', 'CPU ms, bare / proxy', ...parallel];
+  const slow = ['p99, bare / proxy', 'p99.9'];
+  const head = ['body, proxy', 'ms, bare / proxy', 'ratio', 'CPU ms, bare / proxy', ...parallel, ...slow];
   return { head, rows: cells };
 }
 
+/** The quantiles of a bare Worker and a proxy, in milliseconds. */
+function slowest(both: readonly (Row | undefined)[]): string[] {
+  const of = (read: (row: Row) => number) => both.map((row) => (row ? ms(read(row)) : '–')).join(' / ');
+  return [of(({ p99 }) => p99), of(({ p999 }) => p999)];
+}
+
 function print(): void {
-  const head = ['bytes, mode, connections', 'proxy', 'p50 ms', 'ratio', '95 %', 'req/s', 'CPU ms'];
+  const head = [
+    'bytes, mode, connections',
+    'proxy',
+    'p50 ms',
+    'ratio',
+    '95 %',
+    'p99',
+    'p99.9',
+    'req/s',
+    'CPU ms',
+  ];
   printTable(
     head,
-    rows.map(({ bytes, mode, connections, subject, p50, perSecond, cpu, ratio }) => [
+    rows.map(({ bytes, mode, connections, subject, p50, p99, p999, perSecond, cpu, ratio }) => [
       subject === 'bare' ? `${thousands(bytes)} ${mode} ${connections}` : '',
       subject,
       ms(p50),
       ratio.median.toFixed(2),
       `${ratio.low.toFixed(2)}–${ratio.high.toFixed(2)}`,
+      ms(p99),
+      ms(p999),
       thousands(Math.round(perSecond)),
       ms(cpu),
     ]),

@@ -44,10 +44,12 @@ export class UsageTail {
   /** What was last read: several parts of the Worker ask for it when the answer has ended. */
   private text: string | undefined;
   private messages: { readonly usage: Usage | undefined } | undefined;
+  private known: { readonly usage: RunUsage | undefined } | undefined;
 
   push(chunk: Uint8Array): void {
     this.text = undefined;
     this.messages = undefined;
+    this.known = undefined;
     this.chunks.push(chunk);
     this.size += chunk.length;
     if (this.size < 2 * TAIL_BYTES) return;
@@ -84,6 +86,11 @@ export class UsageTail {
 
   /** What the upstream says, and null where it says nothing. Undefined if it reports no usage. */
   usage(): RunUsage | undefined {
+    this.known ??= { usage: this.readUsage() };
+    return this.known.usage;
+  }
+
+  private readUsage(): RunUsage | undefined {
     const messages = this.messagesUsage();
     if (messages) {
       const usage = runUsageOf(messages);
