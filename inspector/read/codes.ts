@@ -21,7 +21,7 @@ export function labelOf(labels: Readonly<Record<string, string>>, code: string):
 /** What became of a message. */
 export const FATE_LABELS: Labels<Fate> = {
   kept: 'unchanged',
-  placeholder: 'placeholder',
+  placeholder: 'a placeholder',
   offloaded: 'beginning and end',
   cleared: 'without its reasoning',
   summarized: 'in the summary',

@@ -199,7 +199,7 @@ describe('a request', () => {
     const edited = page.locator('.row.placeholder').first();
     await expect
       .poll(() => edited.innerText())
-      .toMatch(/would be: placeholder[\s\S]*would save[\s\S]*⟦removed: /);
+      .toMatch(/would be: a placeholder[\s\S]*would save[\s\S]*⟦removed: /);
     expect(await page.locator('.row button.ref').count()).toBe(0);
     await expectShownWell(page, 'observed-request');
   });

@@ -111,7 +111,7 @@ describe('a strategy that is tried', () => {
   it('changes with the mode and with each number', async () => {
     const page = await open({ at: '#/try' });
     await setBudget(page, 'A', 8_000);
-    await expect.poll(() => tally(page)).toContainEqual(expect.stringMatching(/^placeholder \d/));
+    await expect.poll(() => tally(page)).toContainEqual(expect.stringMatching(/^a placeholder \d/));
     await strategy(page, 'A').getByLabel('What it does').selectOption('trim');
     await expect.poll(() => tally(page)).toContainEqual(expect.stringMatching(/^left out \d/));
     await strategy(page, 'A').getByText('More settings').click();
