@@ -2,6 +2,7 @@
 import { useCallback, useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import { Client } from './api/client.ts';
 import type { Operator } from './api/operator.ts';
+import { Palette } from './parts/palette.tsx';
 import { RefDialog } from './parts/ref-dialog.tsx';
 import { fragmentOf, type Place, placeOf } from './place.ts';
 import { titleOf } from './read/titles.ts';
@@ -75,6 +76,7 @@ export function App({ keyOptional }: { keyOptional: boolean }) {
                 callers without a key
               </span>
             )}
+            <Palette client={client} screens={SCREENS} />
             <button type="button" class="quiet" onClick={forget}>
               {client.hasKey ? 'Forget the key' : 'Use a key'}
             </button>
@@ -86,7 +88,7 @@ export function App({ keyOptional }: { keyOptional: boolean }) {
         <OperatorScreen operator={operator} onOperator={setOperator} />
       ) : client || place.screen === 'try' ? (
         // Another place is another screen: nothing of the one before is shown under its title.
-        <Screen key={fragmentOf(place)} place={place} client={client ?? ANONYMOUS} onRef={openRef} />
+        <Screen key={keyOf(place)} place={place} client={client ?? ANONYMOUS} onRef={openRef} />
       ) : (
         <KeyForm
           onClient={(entered, isLocalKey) => {
@@ -100,6 +102,11 @@ export function App({ keyOptional }: { keyOptional: boolean }) {
       )}
     </>
   );
+}
+
+/** What the list shows is in its address, which it changes itself. */
+function keyOf(place: Place): string {
+  return place.screen === 'conversations' ? place.screen : fragmentOf(place);
 }
 
 const SHORT_KEY =

@@ -12,6 +12,7 @@ import './style/conversations.css';
 import './style/transcripts.css';
 import './style/try-it.css';
 import './style/operator.css';
+import './style/rows.css';
 import './style/narrow.css';
 
 keepScroll();

@@ -9,8 +9,30 @@ const PAGE = 100;
 export interface Recorded {
   /** Ascending. */
   readonly events: readonly ListedRun[];
+  /** Whether none of those that are kept is missing. */
+  readonly isWhole: boolean;
   /** Of the newest page. */
   readonly page: Omit<RequestPage, 'data' | 'has_more' | 'cursor'>;
+}
+
+/** What is known, with the requests that have come since. */
+export async function newerRequests(
+  client: Client,
+  named: Named,
+  { events }: Recorded,
+  signal: AbortSignal,
+): Promise<Recorded> {
+  const last = events.at(-1)?.n ?? 0;
+  const newer: ListedRun[] = [];
+  let page: RequestPage | undefined;
+  let next: string | null = null;
+  do {
+    const read: RequestPage = await client.requests(named, next, PAGE, signal);
+    page ??= read;
+    newer.push(...read.data.filter(({ n }) => n > last));
+    next = read.has_more && (read.data.at(-1)?.n ?? 0) > last + 1 ? read.cursor : null;
+  } while (next !== null);
+  return { events: newer.length > 0 ? [...events, ...newer.toReversed()] : events, isWhole: true, page };
 }
 
 /** Shows the newest requests as soon as they are there. */
@@ -22,8 +44,8 @@ export async function allRequests(
 ): Promise<Recorded> {
   const page = await client.requests(named, null, PAGE, signal);
   const newestFirst: ListedRun[] = [...page.data];
-  const recorded = (): Recorded => ({ events: newestFirst.toReversed(), page });
   let next: string | null = page.has_more ? page.cursor : null;
+  const recorded = (): Recorded => ({ events: newestFirst.toReversed(), isWhole: next === null, page });
   if (next !== null) show(recorded());
   while (next !== null) {
     const { data, has_more, cursor }: RequestPage = await client.requests(named, next, PAGE, signal);

@@ -44,17 +44,14 @@ export interface Conversation {
   readonly requests: number;
   readonly last_request_at: number | null;
   readonly model: string | null;
+  /** HTTP. */
+  readonly last_request_status: number | null;
   /** The sums of its requests' bills; absent where nothing is billed. */
   readonly bill?: unknown;
 }
 
-/** Which conversations are listed, and in which order. */
-export interface ListQuery {
-  readonly q: string;
-  readonly status: string;
-  readonly sort: string;
-  readonly order: string;
-}
+/** The parameters of a list. Empty ones are left out. */
+export type ListQuery = Readonly<Record<string, string>>;
 
 /** A version of a conversation's summary. */
 export interface Version {

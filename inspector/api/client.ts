@@ -67,8 +67,8 @@ export class Client {
   }
 
   conversations(query: ListQuery, cursor: string | null, signal: AbortSignal): Promise<Page<Conversation>> {
-    const parameters = new URLSearchParams({ limit: '50' });
-    for (const [name, value] of Object.entries({ ...query, cursor: cursor ?? '' }))
+    const parameters = new URLSearchParams();
+    for (const [name, value] of Object.entries({ limit: '50', ...query, cursor: cursor ?? '' }))
       if (value !== '') parameters.set(name, value);
     return this.worker.json(`v1/conversations?${parameters}`, { signal });
   }
@@ -80,6 +80,14 @@ export class Client {
 
   memory(named: Named, signal: AbortSignal): Promise<ConversationMemory> {
     return this.worker.json(pathOf(named, 'memory'), { signal });
+  }
+
+  /** @returns false while the rest is deleted in the background */
+  async delete(named: Named): Promise<boolean> {
+    const answer = await this.worker.json<{ deleted: boolean }>(pathOf(named, 'memory'), {
+      method: 'DELETE',
+    });
+    return answer.deleted;
   }
 
   messages(named: Named, cursor: string | null, signal: AbortSignal): Promise<Page<ArchivedMessage>> {

@@ -6,11 +6,14 @@ export class Failure extends Error {
   /** 0 if nothing was answered. */
   readonly status: number;
   readonly code: string;
+  /** Of the answer. */
+  readonly requestId: string | undefined;
 
-  constructor(status: number, code: string, message: string) {
+  constructor(status: number, code: string, message: string, requestId?: string) {
     super(message);
     this.status = status;
     this.code = code;
+    this.requestId = requestId;
   }
 }
 
@@ -65,5 +68,6 @@ async function answeredFailure(response: Response): Promise<Failure> {
   const body: unknown = await response.json().catch(() => undefined);
   const { error } = Object(body) as { error?: { code?: unknown; message?: unknown } };
   const message = typeof error?.message === 'string' ? error.message : `The answer has status ${status}.`;
-  return new Failure(status, typeof error?.code === 'string' ? error.code : 'unknown', message);
+  const code = typeof error?.code === 'string' ? error.code : 'unknown';
+  return new Failure(status, code, message, response.headers.get('x-request-id') ?? undefined);
 }

@@ -78,7 +78,7 @@ export function Comparison({ client, recorded, initial, onRef }: Props) {
         )}
         {NAMES.map((name) => {
           const plan = plans[name];
-          return plan.state === 'failed' && <Failed key={name} failure={plan.failure} />;
+          return plan.state === 'failed' && <Failed key={name} failure={plan.failure} onAgain={plan.again} />;
         })}
       </section>
       <fieldset class="read-as">

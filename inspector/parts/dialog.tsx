@@ -7,11 +7,12 @@ import { useEffect, useRef } from 'preact/hooks';
 
 interface Props {
   readonly title: string;
+  readonly class?: string;
   readonly onClose: () => void;
   readonly children: ComponentChildren;
 }
 
-export function Dialog({ title, onClose, children }: Props) {
+export function Dialog({ title, class: name, onClose, children }: Props) {
   const element = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     const dialog = element.current;
@@ -26,6 +27,7 @@ export function Dialog({ title, onClose, children }: Props) {
     // biome-ignore lint/a11y/useKeyWithClickEvents: Escape closes a dialog
     <dialog
       ref={element}
+      class={name}
       aria-label={title}
       onClose={onClose}
       onClick={({ target, currentTarget }) => {
@@ -33,12 +35,12 @@ export function Dialog({ title, onClose, children }: Props) {
       }}
     >
       <div class="dialog">
-        <header>
+        <div class="dialog-head">
           <h2>{title}</h2>
           <button type="button" onClick={onClose}>
             Close
           </button>
-        </header>
+        </div>
         {children}
       </div>
     </dialog>

@@ -29,19 +29,39 @@ export function share(part: number | null | undefined, whole: number | null | un
   return `${((100 * part) / whole).toFixed(part === 0 || part === whole ? 0 : 1)} %`;
 }
 
+/** In cents, of less than ten of them the first two digits: `$412.20`, `$0.11`, `$0.062`, `$0.00`. */
 export function dollars(value: number | null | undefined): string {
   if (value === null || value === undefined) return UNKNOWN;
   const size = Math.abs(value);
-  const digits = size === 0 || size >= 1 ? 2 : size >= 0.01 ? 4 : 6;
-  return `${value < 0 ? '−' : ''}$${size.toFixed(digits)}`;
+  const digits = size >= 0.1 || size < 0.000_000_001 ? 2 : 1 - Math.floor(Math.log10(size));
+  return `${value < 0 ? '−' : ''}$${inDigits(size, digits)}`;
 }
 
-/** With two digits, where that is enough. */
+/** In whole cents, so that the decimals of a column align: `<$0.01` for less. */
+export function cents(value: number): string {
+  const size = Math.abs(value);
+  const sign = value < 0 ? '−' : '';
+  return size > 0 && size < 0.01 ? `${sign}<$0.01` : `${sign}$${inDigits(size, 2)}`;
+}
+
+/** For an axis, whose ticks need no more digits than two, and no zeros after them. */
 export function roundDollars(value: number): string {
   const size = Math.abs(value);
   if (size === 0) return '$0';
   if (size >= 100 || size < 0.000_01) return dollars(value);
   return `${value < 0 ? '−' : ''}$${Number(size.toPrecision(2))}`;
+}
+
+function inDigits(size: number, digits: number): string {
+  return size.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits });
+}
+
+/** With all digits that are known, for a tooltip; undefined where nothing is. */
+export function exactDollars(value: number | null | undefined): string | undefined {
+  if (value === null || value === undefined) return undefined;
+  return `${value < 0 ? '−' : ''}$${Math.abs(value)
+    .toFixed(9)
+    .replace(/(\.\d\d\d*?)0+$/, '$1')}`;
 }
 
 /** `3 min ago`. @param seconds since 1970 @param now likewise */

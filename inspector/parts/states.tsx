@@ -2,19 +2,50 @@
 import type { ComponentChildren } from 'preact';
 import type { Loaded } from '../api/use-load.ts';
 
-export function Loading() {
+/** Grey bars in the place of what is loading, as high as that will be. */
+export function Loading({ lines = 3, class: name = '' }: { lines?: number; class?: string }) {
   return (
-    <p class="state" role="status">
-      Loading…
-    </p>
+    <div class={`skeleton ${name}`} role="status">
+      <span class="sr-only">Loading…</span>
+      {Array.from({ length: lines }, (_, at) => (
+        <span key={at} aria-hidden="true" />
+      ))}
+    </div>
   );
 }
 
-export function Failed({ failure }: { failure: { code: string; message: string } }) {
+interface FailedProps {
+  readonly failure: {
+    readonly code: string;
+    readonly message: string;
+    readonly status?: number;
+    readonly requestId?: string | undefined;
+  };
+  /** Tries it once more. */
+  readonly onAgain?: (() => void) | undefined;
+}
+
+/** Why it has failed, what can be done, and the id under which the Worker's log has it. */
+export function Failed({ failure: { code, message, status, requestId }, onAgain }: FailedProps) {
+  const isOffline = status === 0 && !navigator.onLine;
   return (
     <div class="state failed" role="alert">
-      <p>{failure.message}</p>
-      <p class="note">{failure.code}</p>
+      <p>{isOffline ? 'This browser is offline. It is tried again when the connection is back.' : message}</p>
+      {status === 401 && <p>The key may have expired or been withdrawn: forget it, and enter another one.</p>}
+      <p class="note">
+        {code}
+        {requestId !== undefined && (
+          <>
+            {' '}
+            · <code>{requestId}</code>
+          </>
+        )}
+      </p>
+      {onAgain && (
+        <button type="button" onClick={onAgain}>
+          Try again
+        </button>
+      )}
     </div>
   );
 }
@@ -27,15 +58,20 @@ export function Empty({ children }: { children: ComponentChildren }) {
 /** The value once it is there; until then, why it is not. */
 export function Of<Value>({
   loaded,
+  lines,
   children,
 }: {
   loaded: Loaded<Value>;
+  /** Of its skeleton. */
+  lines?: number;
   children: (value: Value) => ComponentChildren;
 }) {
   return (
     <>
-      {loaded.state === 'failed' && <Failed failure={loaded.failure} />}
-      {loaded.state === 'loading' && loaded.value === undefined && <Loading />}
+      {loaded.state === 'failed' && <Failed failure={loaded.failure} onAgain={loaded.again} />}
+      {loaded.state === 'loading' && loaded.value === undefined && (
+        <Loading {...(lines === undefined ? {} : { lines })} />
+      )}
       {loaded.value !== undefined && children(loaded.value)}
     </>
   );

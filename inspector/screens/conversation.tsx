@@ -1,10 +1,11 @@
 /** A conversation: what it has cost, its requests as a plot and as a list, and its summaries. */
 import { useMemo, useState } from 'preact/hooks';
-import { allRequests, type Recorded } from '../api/all-requests.ts';
+import { allRequests, newerRequests, type Recorded } from '../api/all-requests.ts';
 import type { ConversationMemory } from '../api/answers.ts';
 import type { Client, Named } from '../api/client.ts';
 import { Failure } from '../api/connection.ts';
-import { type Loaded, useLoad } from '../api/use-load.ts';
+import { type Loaded, useLive, useLoad } from '../api/use-load.ts';
+import { ConversationActions } from '../parts/conversation-actions.tsx';
 import { count, dollars } from '../parts/numbers.ts';
 import { Plot } from '../parts/plot.tsx';
 import { Empty, Failed, Of } from '../parts/states.tsx';
@@ -29,29 +30,40 @@ interface Props {
 export function ConversationScreen({ client, named, onRef }: Props) {
   const { id, user } = named;
   const requests = useLoad<Recorded>(
-    (signal, show) => allRequests(client, named, signal, show),
+    (signal, show, before) =>
+      before?.isWhole
+        ? newerRequests(client, named, before, signal)
+        : allRequests(client, named, signal, show),
     [client, id, user],
   );
+  useLive(requests);
   const memory = useLoad((signal) => memoryOf(client, named, signal), [client, id, user]);
   return (
     <main>
       <nav class="crumbs" aria-label="Where this is">
         <a href={fragmentOf({ screen: 'conversations' })}>Conversations</a>
       </nav>
-      <h1>
-        <Word text={openingName(id) ?? id} />
-        {user !== undefined && (
-          <small>
-            {' '}
-            of user <Word text={user} />
-          </small>
+      <header class="titled">
+        <h1>
+          <Word text={openingName(id) ?? id} />
+          {user !== undefined && (
+            <small>
+              {' '}
+              of user <Word text={user} />
+            </small>
+          )}
+        </h1>
+        {requests.value && openingName(id) === undefined && (
+          <div class="actions">
+            <ConversationActions client={client} chosen={[named]} onDeleted={leave} />
+          </div>
         )}
-      </h1>
+      </header>
       {isMissing(requests) ? (
         <NotFound />
       ) : (
         <>
-          <Of loaded={requests}>
+          <Of loaded={requests} lines={8}>
             {(recorded) =>
               recorded.events.length > 0 ? <Requests recorded={recorded} named={named} /> : <NoRequests />
             }
@@ -61,6 +73,10 @@ export function ConversationScreen({ client, named, onRef }: Props) {
       )}
     </main>
   );
+}
+
+function leave(): void {
+  location.hash = fragmentOf({ screen: 'conversations' });
 }
 
 function isMissing(loaded: Loaded<unknown>): boolean {
@@ -109,7 +125,7 @@ function Summaries({ memory, onRef }: SummariesProps) {
   return (
     <>
       <h2>Summaries</h2>
-      {memory.state === 'failed' && <Failed failure={memory.failure} />}
+      {memory.state === 'failed' && <Failed failure={memory.failure} onAgain={memory.again} />}
       {memory.value && versions.length === 0 && <Empty>This conversation has no summary yet.</Empty>}
       {versions.length > 0 && (
         <p>

@@ -1,309 +1,259 @@
 /** The start: what the caller's requests have sent and saved, and all its conversations. */
-import { useEffect, useRef, useState } from 'preact/hooks';
-import { isUnsent } from '../../src/memory/run/unsent.ts';
-import type { Conversation, ListedRun, ListQuery } from '../api/answers.ts';
-import type { Client, Named } from '../api/client.ts';
-import { useLoad } from '../api/use-load.ts';
-import { count, dollars, share, short } from '../parts/numbers.ts';
+import { useState } from 'preact/hooks';
+import type { Conversation } from '../api/answers.ts';
+import type { Client } from '../api/client.ts';
+import { useLive, useLoad } from '../api/use-load.ts';
+import { ConversationActions } from '../parts/conversation-actions.tsx';
+import { ConversationTable, keyOf, namedOf } from '../parts/conversation-table.tsx';
+import { CopyButton } from '../parts/copy-button.tsx';
+import { count } from '../parts/numbers.ts';
 import { Empty, Failed, Loading } from '../parts/states.tsx';
-import { Term } from '../parts/term.tsx';
-import { Word } from '../parts/text.tsx';
-import { Ago } from '../parts/time.tsx';
-import { fragmentOf } from '../place.ts';
-import { labelOf, STATUS_LABELS } from '../read/codes.ts';
-import { sparkline } from '../read/marks.ts';
-import { netOf, potentialNetOf } from '../read/money.ts';
-import { sentTokens } from '../read/sent.ts';
-import { visible } from '../read/visible.ts';
+import { useSettled } from '../parts/use-settled.ts';
+import { useView } from '../parts/use-view.ts';
+import {
+  COLUMNS,
+  COST_CHOICES,
+  columnsIn,
+  isFiltered,
+  type ListView,
+  parametersOf,
+  STATUS_CHOICES,
+  USED_CHOICES,
+  USUAL,
+} from '../read/list-view.ts';
 import { Totals } from './totals.tsx';
-
-const STATUSES = ['', 'healthy', 'degraded', 'stuck'] as const;
-
-/** By its value: `sort` and `order` of the list. */
-const SORTS = [
-  ['used desc', 'last use'],
-  ['net desc', 'most saved'],
-  ['net asc', 'least saved'],
-  ['requests desc', 'most requests'],
-  ['created desc', 'newest'],
-  ['created asc', 'oldest'],
-] as const;
 
 /** After a person has stopped typing, in milliseconds. */
 const TYPING_MS = 250;
 
+/** Rows of a page. */
+const ROWS = 50;
+
+/** The most that are asked for one page: few may match. Each looks at thousands of conversations. */
+const MOST_ASKED = 5;
+
+interface Read {
+  readonly found: readonly Conversation[];
+  readonly hasMore: boolean;
+}
+
 export function Conversations({ client }: { client: Client }) {
-  const [status, setStatus] = useState('');
-  const [sorting, setSorting] = useState<string>(SORTS[0][0]);
-  const [search, setSearch] = useState('');
+  const [view, setView] = useView();
   const [pages, setPages] = useState(1);
-  const q = useSettled(search.trim(), TYPING_MS);
-  const loaded = useLoad(
-    async (signal) => {
-      const [sort = '', order = ''] = sorting.split(' ');
-      const query: ListQuery = { q, status, sort, order };
-      const found: Conversation[] = [];
-      let cursor: string | null = null;
-      for (let page = 0; page < pages; page++) {
-        const read = await client.conversations(query, cursor, signal);
-        found.push(...read.data);
-        cursor = read.cursor;
-        if (!read.has_more) break;
-      }
-      return { found, hasMore: cursor !== null };
-    },
-    [client, q, status, sorting, pages],
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const { columns: _, ...asked } = view;
+  const query = useSettled(JSON.stringify(asked), TYPING_MS);
+  const loaded = useLoad<Read>(
+    (signal) => readPages(client, { ...USUAL, ...(JSON.parse(query) as Partial<ListView>) }, pages, signal),
+    [client, query, pages],
   );
-  const from = <Value,>(set: (value: Value) => void, value: Value): void => {
-    set(value);
+  useLive(loaded);
+  const change = (changes: Partial<ListView>): void => {
+    setView(changes);
     setPages(1);
+    if (changes.columns === undefined) setChosen(new Set());
   };
-  const isListed = loaded.state !== 'loading' || loaded.value !== undefined;
+  const { found, hasMore } = loaded.value ?? { found: [], hasMore: false };
+  const selected = found.filter((one) => chosen.has(keyOf(one)));
   return (
-    <main>
+    <main class="wide">
       <h1 class="sr-only">Conversations</h1>
-      <Totals client={client} isListed={isListed} />
-      <form class="search" onSubmit={(event) => event.preventDefault()}>
-        <label>
-          <span class="sr-only">Search by conversation, user or model</span>
-          <input
-            type="search"
-            placeholder="Search by conversation, user or model"
-            maxLength={256}
-            value={search}
-            onInput={({ currentTarget }) => from(setSearch, currentTarget.value)}
-          />
-        </label>
-        <label class="field inline">
-          Sort by
-          <select value={sorting} onChange={({ currentTarget }) => from(setSorting, currentTarget.value)}>
-            {SORTS.map(([value, label]) => (
-              <option key={value} value={value}>
-                {label}
-              </option>
-            ))}
-          </select>
-        </label>
-        <label class="field inline">
-          Summaries
-          <select value={status} onChange={({ currentTarget }) => from(setStatus, currentTarget.value)}>
-            {STATUSES.map((one) => (
-              <option key={one} value={one}>
-                {one === '' ? 'any' : STATUS_LABELS[one]}
-              </option>
-            ))}
-          </select>
-        </label>
-      </form>
-      {loaded.state === 'failed' && <Failed failure={loaded.failure} />}
-      {loaded.state === 'loading' && !loaded.value && <Loading />}
-      {loaded.value && (
-        <List client={client} found={loaded.value.found} isFiltered={q !== '' || status !== ''} />
+      <Totals client={client} isListed={loaded.value !== undefined} />
+      <Filters view={view} found={found} onView={change} />
+      {loaded.state === 'failed' && <Failed failure={loaded.failure} onAgain={loaded.again} />}
+      {loaded.state === 'loading' && !loaded.value && <Loading lines={10} class="table-lines" />}
+      {found.length > 0 && (
+        <ConversationTable
+          client={client}
+          found={found}
+          view={view}
+          chosen={chosen}
+          onChosen={setChosen}
+          onView={change}
+        />
       )}
-      {loaded.value?.hasMore && (
-        <button type="button" class="quiet" onClick={() => setPages(pages + 1)}>
-          Load more conversations
+      {loaded.value && found.length === 0 && (
+        <Nothing
+          isFiltered={isFiltered(view)}
+          hasMore={hasMore}
+          onReset={() => change({ ...USUAL, columns: view.columns })}
+        />
+      )}
+      {hasMore && (
+        <button
+          type="button"
+          class="quiet"
+          disabled={loaded.state === 'loading'}
+          onClick={() => setPages(pages + 1)}
+        >
+          {isFiltered(view) ? 'Look further' : 'Load more conversations'}
         </button>
+      )}
+      {selected.length > 0 && (
+        <section class="selection" aria-label="Chosen conversations">
+          <span>{count(selected.length)} chosen</span>
+          <ConversationActions
+            client={client}
+            chosen={selected.flatMap((one) => namedOf(one) ?? [])}
+            onDeleted={() => {
+              setChosen(new Set());
+              loaded.again();
+            }}
+          />
+          <button type="button" class="quiet" onClick={() => setChosen(new Set())}>
+            Clear
+          </button>
+        </section>
       )}
     </main>
   );
 }
 
-interface ListProps {
-  readonly client: Client;
+async function readPages(client: Client, view: ListView, pages: number, signal: AbortSignal): Promise<Read> {
+  const parameters = { ...parametersOf(view, Date.now() / 1_000), limit: String(ROWS) };
+  const found: Conversation[] = [];
+  let cursor: string | null = null;
+  for (let asked = 0; asked < pages * MOST_ASKED && found.length < pages * ROWS; asked++) {
+    const read = await client.conversations(parameters, cursor, signal);
+    found.push(...read.data);
+    cursor = read.cursor;
+    if (!read.has_more) break;
+  }
+  return { found, hasMore: cursor !== null };
+}
+
+interface FiltersProps {
+  readonly view: ListView;
   readonly found: readonly Conversation[];
-  readonly isFiltered: boolean;
+  readonly onView: (changes: Partial<ListView>) => void;
 }
 
-function List({ client, found, isFiltered }: ListProps) {
-  if (found.length > 0)
-    return (
-      <ul class="cards">
-        {found.map((one) => (
-          <Card key={`${one.user} ${one.id ?? one.opening}`} client={client} conversation={one} />
-        ))}
-      </ul>
-    );
-  if (isFiltered) return <Empty>No conversation matches.</Empty>;
-  return (
-    <Empty>
-      <p>This key has no conversations yet.</p>
-      <p class="note">
-        A conversation appears here after its first request with a <code>memory_strategy</code>. Data of other
-        keys is never shown.
-      </p>
-    </Empty>
+function Filters({ view, found, onView }: FiltersProps) {
+  const typed = (name: 'q' | 'user' | 'model', type: 'search' | 'text', label: string) => (
+    <input
+      type={type}
+      class={`filter-${name}`}
+      aria-label={label}
+      placeholder={label}
+      maxLength={256}
+      list={name === 'q' ? undefined : `known-${name}`}
+      value={view[name]}
+      onInput={({ currentTarget }) => onView({ [name]: currentTarget.value })}
+    />
   );
-}
-
-/** How many of the newest requests a card is made of. */
-const NEWEST = 60;
-
-function Card({ client, conversation }: { client: Client; conversation: Conversation }) {
-  const {
-    id,
-    opening,
-    user,
-    status,
-    model,
-    requests,
-    last_request_at: at,
-    last_used_at: used,
-  } = conversation;
-  const box = useRef<HTMLLIElement>(null);
-  const isSeen = useSeen(box);
-  const address = id ?? opening;
-  const named: Named | undefined = address === null ? undefined : { id: address, user: user ?? undefined };
-  const events = useLoad<readonly ListedRun[]>(
-    async (signal) =>
-      named && isSeen ? (await client.requests(named, null, NEWEST, signal)).data.toReversed() : [],
-    [client, address, user, isSeen],
+  const chosen = (
+    name: 'status' | 'used' | 'cost',
+    label: string,
+    choices: readonly (readonly [value: string, label: string])[],
+  ) => (
+    <select
+      aria-label={label}
+      class={view[name] === '' ? undefined : 'set'}
+      value={view[name]}
+      onChange={({ currentTarget }) => onView({ [name]: currentTarget.value })}
+    >
+      {choices.map(([value, words]) => (
+        <option key={value} value={value}>
+          {words}
+        </option>
+      ))}
+    </select>
   );
-  const newest = events.value ?? [];
-  const name = id === null ? <em>not named {opening?.slice(0, 8)}</em> : <Word text={id} />;
   return (
-    <li ref={box} class={`card${newest.at(-1)?.observed ? ' observed' : ''}`}>
-      <div class="card-name">
-        {named ? (
-          <a
-            href={fragmentOf({ ...named, screen: 'conversation' })}
-            title={id === null ? undefined : visible(id)}
-          >
-            {name}
-          </a>
-        ) : (
-          name
-        )}
-        <span class="note">
-          {user !== null && (
-            <>
-              user <Word text={user} />,{' '}
-            </>
-          )}
-          {model === null ? 'no model' : <Word text={model} />}
-        </span>
-        {status !== 'healthy' && <span class={`status ${status}`}>{labelOf(STATUS_LABELS, status)}</span>}
-      </div>
-      <Sparkline events={newest} />
-      <Figures conversation={conversation} events={newest} />
-      <div class="card-use">
-        <span>
-          {count(requests)} {requests === 1 ? 'request' : 'requests'}
-        </span>
-        <span class="note">
-          <Ago at={at ?? used} />
-        </span>
-      </div>
-    </li>
-  );
-}
-
-function Figures({ conversation, events }: { conversation: Conversation; events: readonly ListedRun[] }) {
-  const newest = events.at(-1);
-  const { came, sent, potential } = newest ? sentTokens(newest) : { came: null, sent: null, potential: null };
-  const net = netOf(conversation);
-  return (
-    <dl class="figures">
-      <div>
-        <dt>newest request</dt>
-        <dd>
-          <Tokens came={came} sent={potential ?? sent} isPotential={potential !== null} events={events} />
-        </dd>
-      </div>
-      {newest?.observed ? (
-        <div class="money">
-          <dt>
-            <Term of="potential" />
-          </dt>
-          <dd>{dollars(potentialNetOf(events).net)}</dd>
-        </div>
-      ) : (
-        <div class="money">
-          <dt>
-            <Term of="net" />
-          </dt>
-          <dd class={net !== undefined && net > 0 ? 'saved' : undefined}>{dollars(net)}</dd>
-        </div>
+    <form class="filters" onSubmit={(event) => event.preventDefault()}>
+      {typed('q', 'search', 'Search by conversation, user or model')}
+      {typed('user', 'text', 'User')}
+      {typed('model', 'text', 'Model')}
+      {chosen('status', 'Status', STATUS_CHOICES)}
+      {chosen('used', 'Last used', USED_CHOICES)}
+      {chosen('cost', 'Cost', COST_CHOICES)}
+      <Columns view={view} onView={onView} />
+      {isFiltered(view) && (
+        <button type="button" class="quiet" onClick={() => onView({ ...USUAL, columns: view.columns })}>
+          Clear filters
+        </button>
       )}
-    </dl>
+      {(['user', 'model'] as const).map((name) => (
+        <datalist key={name} id={`known-${name}`}>
+          {[...new Set(found.flatMap((one) => one[name] ?? []))].map((value) => (
+            <option key={value} value={value} />
+          ))}
+        </datalist>
+      ))}
+    </form>
   );
 }
 
-interface TokensProps {
-  readonly came: number | null;
-  readonly sent: number | null;
-  readonly isPotential: boolean;
-  readonly events: readonly ListedRun[];
-}
-
-/** Tokens that came and were sent, or would be. A short request is not counted. */
-function Tokens({ came, sent, isPotential, events }: TokensProps) {
-  const newest = events.at(-1);
-  if (newest && newest.status >= 400) return <span class="fails">{failedWords(newest)}</span>;
-  if (came === null || sent === null)
-    return <span class="note">{newest ? 'short: sent unchanged' : ''}</span>;
-  if (came === sent && !isPotential)
-    return (
-      <>
-        {short(came)} <span class="note">sent unchanged</span>
-      </>
-    );
+function Columns({ view, onView }: Omit<FiltersProps, 'found'>) {
+  const shown = columnsIn(view.columns);
   return (
     <>
-      {short(came)} → {short(sent)}{' '}
-      <span class="note">{isPotential ? 'only observed' : share(sent, came)}</span>
+      <button type="button" popovertarget="columns" class="menu-button">
+        Columns
+      </button>
+      <fieldset id="columns" popover="auto" class="menu">
+        <legend>Columns</legend>
+        {COLUMNS.map(({ name, label }) => (
+          <label key={name} class="check">
+            <input
+              type="checkbox"
+              checked={shown.includes(name)}
+              onChange={({ currentTarget: { checked } }) =>
+                onView({
+                  columns: columnsIn(
+                    [...shown.filter((one) => one !== name), ...(checked ? [name] : [])].join(),
+                  ).join(),
+                })
+              }
+            />
+            {label}
+          </label>
+        ))}
+      </fieldset>
     </>
   );
 }
 
-function failedWords(event: ListedRun): string {
-  return `${isUnsent(event) ? 'refused' : 'failed'}: ${event.status}`;
+interface NothingProps {
+  readonly isFiltered: boolean;
+  readonly hasMore: boolean;
+  readonly onReset: () => void;
 }
 
-/** Tokens that came and that were sent, of the newest requests. */
-function Sparkline({ events }: { events: readonly ListedRun[] }) {
-  const counted = events.filter(({ tokens }) => tokens !== null).map(sentTokens);
-  const came = counted.map((tokens) => tokens.came ?? 0);
-  const sent = counted.map((tokens) => tokens.potential ?? tokens.sent ?? 0);
-  const most = Math.max(...came, ...sent, 1);
-  const before = sparkline(came, most);
-  const after = sparkline(sent, most);
-  if (before === '') return <span class="spark" />;
+function Nothing({ isFiltered: isLess, hasMore, onReset }: NothingProps) {
+  if (isLess)
+    return (
+      <Empty>
+        <p>{hasMore ? 'No conversation matches so far.' : 'No conversation matches.'}</p>
+        <button type="button" onClick={onReset}>
+          Clear filters
+        </button>
+      </Empty>
+    );
+  const text = firstRequest(location.origin + location.pathname.replace(/\/inspect\/?$/, ''));
   return (
-    <svg
-      class="spark"
-      viewBox="0 0 100 20"
-      preserveAspectRatio="none"
-      role="img"
-      aria-label={`Tokens of the newest ${counted.length} requests: those that came in, and those that were sent`}
-    >
-      <polyline class="before" points={before} />
-      <polyline class="after" points={after} />
-    </svg>
+    <Empty>
+      <p>This key has no conversations yet.</p>
+      <p class="note">
+        One appears here after its first request with a <code>memory_strategy</code>, such as this one. Data
+        of other keys is never shown.
+      </p>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard */}
+      <pre class="strategy" tabIndex={0}>
+        {text}
+      </pre>
+      <div class="actions">
+        <CopyButton text={text} />
+      </div>
+    </Empty>
   );
 }
 
-/** A value that has not changed for a while. */
-function useSettled<Value>(value: Value, ms: number): Value {
-  const [settled, setSettled] = useState(value);
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(value), ms);
-    return () => clearTimeout(timer);
-  }, [value, ms]);
-  return settled;
-}
-
-/** Whether an element has come into sight. */
-function useSeen(element: { current: Element | null }): boolean {
-  const [isSeen, setSeen] = useState(false);
-  useEffect(() => {
-    const { current } = element;
-    if (!current || isSeen) return;
-    const observer = new IntersectionObserver((entries) => {
-      if (entries.some(({ isIntersecting }) => isIntersecting)) setSeen(true);
-    });
-    observer.observe(current);
-    return () => observer.disconnect();
-  }, [element, isSeen]);
-  return isSeen;
+function firstRequest(origin: string): string {
+  return `curl ${origin}/v1/chat/completions \\
+  -H "Authorization: Bearer $OPENAI_API_KEY" \\
+  -H "Content-Type: application/json" \\
+  -d '{"model": "gpt-4.1-mini", "conversation_id": "first",
+    "memory_strategy": {"mode": "auto"},
+    "messages": [{"role": "user", "content": "Say hello."}]}'`;
 }

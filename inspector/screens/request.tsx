@@ -120,9 +120,9 @@ function Shown({ client, named, event, onRef }: ShownProps) {
       <RequestHead event={event} />
       {isBare && <NoArchive onArray={setPasted} event={event} />}
       {!isBare && isDone && lacksLines(rows) && <p class="note">{NO_LINES}</p>}
-      {archive.state === 'failed' && <Failed failure={archive.failure} />}
-      {beside.state === 'failed' && <Failed failure={beside.failure} />}
-      {memory.state === 'failed' && <Failed failure={memory.failure} />}
+      {archive.state === 'failed' && <Failed failure={archive.failure} onAgain={archive.again} />}
+      {beside.state === 'failed' && <Failed failure={beside.failure} onAgain={beside.again} />}
+      {memory.state === 'failed' && <Failed failure={memory.failure} onAgain={memory.again} />}
       {messages === 0 && <Empty>The request had no messages.</Empty>}
       <Transcript
         client={client}

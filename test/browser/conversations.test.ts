@@ -1,7 +1,8 @@
+import { readFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { exampleConversation } from '../../inspector/read/example.ts';
 import { axeViolations, enterKey, expectShownWell, inspect } from '../support/browser/browser.ts';
-import { COMPACT, fewTraces, play, SUMMARIZE } from '../support/browser/played.ts';
+import { COMPACT, fewTraces, play, recorded, SUMMARIZE } from '../support/browser/played.ts';
 import { deploy, KEY } from '../support/deployment/deployment.ts';
 
 const OTHER_KEY = 'sk-the-key-of-another-caller-0001';
@@ -35,8 +36,8 @@ describe('conversations that were made through the Worker', () => {
 
   it('are listed, searched, and shown well', async () => {
     const page = await open({ key: KEY });
-    const cards = page.locator('.card');
-    await expect.poll(() => cards.count()).toBe(4 + fewTraces().length);
+    const rows = page.locator('.rows tbody tr');
+    await expect.poll(() => rows.count()).toBe(4 + fewTraces().length);
     await expect.poll(() => page.locator('svg.spark').count()).toBeGreaterThan(2);
     const lead = page.locator('.totals-panel .lead');
     await expect
@@ -52,18 +53,122 @@ describe('conversations that were made through the Worker', () => {
     await expectShownWell(page, 'conversations');
     await page.getByLabel('30 days').check({ force: true });
     await expect.poll(() => lead.innerText()).toContain('In 30 days');
-    await page.getByLabel('Sort by').selectOption('least saved');
-    await expect.poll(() => cards.first().innerText()).toMatch(/−\$/);
-    await page.getByLabel('Sort by').selectOption('most requests');
-    await expect.poll(() => cards.first().innerText()).toMatch(/^refunds\n/);
+    const header = (name: string) => page.getByRole('columnheader', { name });
+    await header('Saved').getByRole('button').click();
+    await header('Saved').getByRole('button').click();
+    await expect.poll(() => header('Saved').getAttribute('aria-sort')).toBe('ascending');
+    await expect.poll(() => rows.first().locator('.net').innerText()).toMatch(/^−/);
+    await header('Requests').getByRole('button').click();
+    await expect.poll(() => rows.first().innerText()).toMatch(/refunds\s+ann/);
+    expect(await rows.first().locator('td.cost').getAttribute('title')).toMatch(/^\$\d\.\d{2,}$/);
 
-    await page.getByLabel('Search by conversation, user or model').fill('ANN');
-    await expect.poll(() => cards.allInnerTexts()).toEqual([expect.stringContaining('refunds')]);
-    await page.getByLabel('Search by conversation, user or model').fill('nobody');
+    const search = page.getByLabel('Search by conversation, user or model');
+    await search.fill('ANN');
+    await expect.poll(() => rows.allInnerTexts()).toEqual([expect.stringContaining('refunds')]);
+    expect(new URL(page.url()).hash).toBe('#/conversations?q=ANN&sort=requests');
+    await rows.getByRole('link', { name: 'refunds' }).click();
+    await expect.poll(() => page.locator('.request-row').count()).toBeGreaterThan(0);
+    await page.goBack();
+    await expect.poll(() => search.inputValue()).toBe('ANN');
+    await expect.poll(() => rows.count()).toBe(1);
+    await search.fill('nobody');
     await expect.poll(() => page.locator('.empty').innerText()).toContain('No conversation matches.');
-    await page.getByLabel('Search by conversation, user or model').fill('');
-    await page.getByLabel('Summaries').selectOption('stuck');
+    await page.getByRole('button', { name: 'Clear filters' }).first().click();
+    await page.getByLabel('Status').selectOption('Summaries stuck');
     await expect.poll(() => page.locator('.empty').innerText()).toContain('No conversation matches.');
+    await page.getByLabel('Status').selectOption('Any status');
+    await page.getByRole('combobox', { name: 'User' }).fill('ann');
+    await page.getByLabel('Last used').selectOption('Last hour');
+    await page.getByLabel('Cost').selectOption('$0.01 or more');
+    await expect.poll(() => rows.allInnerTexts()).toEqual([expect.stringContaining('refunds')]);
+    await page.getByRole('button', { name: 'Columns' }).click();
+    await page.getByLabel('Summary').check();
+    await page.getByLabel('Tokens, newest').uncheck();
+    expect(await page.getByRole('columnheader').allInnerTexts()).not.toContain('Tokens, newest');
+    await expectShownWell(page, 'filtered');
+  });
+
+  it('are opened by their name from anywhere, and requests by their id', async () => {
+    const page = await open({ key: KEY });
+    await expect.poll(() => page.locator('.rows tbody tr').count()).toBeGreaterThan(0);
+    await page.keyboard.press('Control+k');
+    const field = page.getByRole('combobox', { name: /^A conversation/ });
+    await field.fill('summarised');
+    await expect.poll(() => page.getByRole('option').first().innerText()).toContain('refunds-summarised');
+    await expectShownWell(page, 'palette');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => page.locator('h1').innerText()).toContain('refunds-summarised');
+    const answer = await precis.fetch('/v1/conversations/refunds/requests?user=ann&limit=1');
+    const { data } = (await answer.json()) as { data: { n: number; request_id: string }[] };
+    await page.keyboard.press('Control+k');
+    await field.fill(data[0]?.request_id ?? '');
+    await expect
+      .poll(() => page.getByRole('option').first().innerText())
+      .toContain(`Request ${data[0]?.n} of refunds`);
+    await page.keyboard.press('Enter');
+    await expect.poll(() => page.locator('h1').innerText()).toBe(`Request ${data[0]?.n}`);
+  });
+
+  it('are exported, and deleted once the words are typed', async () => {
+    for (const id of ['gone-1', 'gone-2', 'gone-3'])
+      await play(precis, { id, strategy: COMPACT, messages: exampleConversation().slice(0, 4) });
+    const page = await open({ key: KEY, at: '#/conversations?q=gone-', expected: [404] });
+    const rows = page.locator('.rows tbody tr');
+    await expect.poll(() => rows.count()).toBe(3);
+    await page.getByLabel('Choose gone-1').check();
+    await page.getByLabel('Choose gone-2').check();
+    const [file] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Export' }).click(),
+    ]);
+    const written = JSON.parse(await readFile(await file.path(), 'utf8')) as { conversations: object[] };
+    expect(written.conversations).toMatchObject([
+      { id: 'gone-2', memory: { health: 'healthy' }, messages: expect.any(Array) },
+      { id: 'gone-1', requests: [{ n: 1 }, { n: 2 }] },
+    ]);
+    await page.getByRole('button', { name: 'Delete…' }).click();
+    const dialog = page.getByRole('dialog');
+    const remove = dialog.getByRole('button', { name: 'Delete' });
+    expect(await remove.isDisabled()).toBe(true);
+    await expectShownWell(page, 'delete');
+    await dialog.getByRole('textbox').fill('delete 2 conversations');
+    await remove.click();
+    await expect.poll(() => rows.allInnerTexts()).toEqual([expect.stringContaining('gone-3')]);
+    await rows.getByRole('link').first().click();
+    await page.getByRole('button', { name: 'Delete…' }).click();
+    await dialog.getByRole('textbox').fill('gone-3');
+    await remove.click();
+    await expect.poll(() => page.title()).toBe('Conversations · Precis');
+    expect((await precis.fetch('/v1/conversations/gone-3/memory')).status).toBe(404);
+  });
+
+  it('grow on the page while it is seen, and no longer once that has failed', async () => {
+    const messages = exampleConversation().slice(0, 4);
+    const requests = await play(precis, { id: 'grows', strategy: COMPACT, messages });
+    const page = await open({ expected: [404, 503] });
+    await page.clock.install();
+    await page.goto(`${precis.url}/inspect?#/conversations/grows`);
+    await enterKey(page, KEY);
+    const rows = page.locator('.request-row');
+    await expect.poll(() => rows.count()).toBe(requests);
+    await play(precis, { id: 'grows', strategy: COMPACT, messages });
+    await recorded(precis, { id: 'grows' }, 2 * requests);
+    await page.clock.runFor(11_000);
+    await expect.poll(() => rows.count()).toBe(2 * requests);
+    let asked = 0;
+    await page.route('**/grows/requests?**', (route) => {
+      asked++;
+      const error = { message: 'Storage does not answer.', code: 'store_failed' };
+      return route.fulfill({ status: 503, json: { error }, headers: { 'x-request-id': 'req_failed' } });
+    });
+    await page.clock.runFor(11_000);
+    await expect.poll(() => page.getByRole('alert').innerText()).toMatch(/store_failed · req_failed/);
+    expect(await rows.count()).toBe(2 * requests);
+    await page.clock.runFor(60_000);
+    expect(asked).toBe(1);
+    await page.unroute('**/grows/requests?**');
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await expect.poll(() => page.getByRole('alert').count()).toBe(0);
   });
 
   it('have a plot that is read and opened by keyboard', async () => {
@@ -254,11 +359,12 @@ describe('conversations that were made through the Worker', () => {
       messages: exampleConversation().slice(0, 2),
     });
     const page = await open({ key: KEY, expected: [404] });
-    const card = page.locator('.card').filter({ hasText: 'short' });
-    await expect.poll(() => card.innerText()).toMatch(/1 request\n/);
-    await expect.poll(() => card.innerText()).toContain('sent unchanged');
-    expect(await card.innerText()).not.toContain('n/a →');
-    await card.getByRole('link').click();
+    const card = page
+      .locator('.rows tbody tr')
+      .filter({ has: page.getByRole('link', { name: 'short', exact: true }) });
+    await expect.poll(() => card.locator('.tokens').innerText()).toBe('short');
+    expect(await card.locator('.requests').innerText()).toBe('1');
+    await card.getByRole('link').first().click();
     await expect.poll(() => page.locator('.request-row').innerText()).toContain('sent unchanged');
     expect(await page.locator('.lead').innerText()).toContain('nothing was removed');
     expect(await page.locator('.plot').count()).toBe(0);
@@ -312,7 +418,7 @@ describe('conversations that were made through the Worker', () => {
 
 it('keeps the key in the memory of the tab alone', async () => {
   const page = await open({ key: KEY });
-  await expect.poll(() => page.locator('.card').count()).toBeGreaterThan(0);
+  await expect.poll(() => page.locator('.rows tbody tr').count()).toBeGreaterThan(0);
   const kept =
     'JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href, history.state])';
   expect(await page.evaluate(kept)).not.toContain(KEY);
@@ -322,8 +428,8 @@ it('keeps the key in the memory of the tab alone', async () => {
   await page.reload();
   await expect.poll(() => page.getByLabel('API key').inputValue()).toBe('');
   await enterKey(page, KEY);
-  await expect.poll(() => page.locator('.card').count()).toBeGreaterThan(0);
+  await expect.poll(() => page.locator('.rows tbody tr').count()).toBeGreaterThan(0);
   await page.getByRole('button', { name: 'Forget the key' }).click();
   await expect.poll(() => page.getByLabel('API key').count()).toBe(1);
-  expect(await page.locator('.card').count()).toBe(0);
+  expect(await page.locator('.rows tbody tr').count()).toBe(0);
 });

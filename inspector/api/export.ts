@@ -1,0 +1,54 @@
+/** All that the Worker has of conversations, as one file. */
+
+import { allRequests } from './all-requests.ts';
+import type { ArchivedMessage, Page } from './answers.ts';
+import type { Client, Named } from './client.ts';
+import { Failure } from './connection.ts';
+
+/** @param step is called with how many are read */
+export async function exported(
+  client: Client,
+  chosen: readonly Named[],
+  step: (done: number) => void,
+): Promise<Blob> {
+  const { signal } = new AbortController();
+  const conversations: object[] = [];
+  for (const named of chosen) {
+    const nothing = (error: unknown): null => {
+      // One without a name has no memory, and one without an archive no messages.
+      if (error instanceof Failure && error.status === 404) return null;
+      throw error;
+    };
+    const { events, page } = await allRequests(client, named, signal, () => undefined);
+    const memory = await client.memory(named, signal).catch(nothing);
+    const messages = await allMessages(client, named, signal).catch(nothing);
+    conversations.push({ ...named, bill: page.bill, memory, requests: events, messages });
+    step(conversations.length);
+  }
+  const file = { object: 'precis.export', exported_at: new Date().toISOString(), conversations };
+  return new Blob([JSON.stringify(file, undefined, 1)], { type: 'application/json' });
+}
+
+async function allMessages(
+  client: Client,
+  named: Named,
+  signal: AbortSignal,
+): Promise<readonly ArchivedMessage[]> {
+  const messages: ArchivedMessage[] = [];
+  let next: string | null = null;
+  do {
+    const { data, has_more, cursor }: Page<ArchivedMessage> = await client.messages(named, next, signal);
+    messages.push(...data);
+    next = has_more ? cursor : null;
+  } while (next !== null);
+  return messages;
+}
+
+/** Hands a file to the browser, which asks where to or puts it with the downloads. */
+export function download(blob: Blob, name: string): void {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
