@@ -53,7 +53,7 @@ export function ConversationTable({ client, found, view, chosen, onChosen, onVie
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
     <section class="grid" aria-label="Conversations" tabIndex={0}>
-      <table class="rows">
+      <table class="listing">
         <thead>
           <tr>
             <th class="pick">

@@ -36,7 +36,7 @@ describe('conversations that were made through the Worker', () => {
 
   it('are listed, searched, and shown well', async () => {
     const page = await open({ key: KEY });
-    const rows = page.locator('.rows tbody tr');
+    const rows = page.locator('.listing tbody tr');
     await expect.poll(() => rows.count()).toBe(4 + fewTraces().length);
     await expect.poll(() => page.locator('svg.spark').count()).toBeGreaterThan(2);
     const lead = page.locator('.totals-panel .lead');
@@ -90,7 +90,7 @@ describe('conversations that were made through the Worker', () => {
 
   it('are opened by their name from anywhere, and requests by their id', async () => {
     const page = await open({ key: KEY });
-    await expect.poll(() => page.locator('.rows tbody tr').count()).toBeGreaterThan(0);
+    await expect.poll(() => page.locator('.listing tbody tr').count()).toBeGreaterThan(0);
     await page.keyboard.press('Control+k');
     const field = page.getByRole('combobox', { name: /^A conversation/ });
     await field.fill('summarised');
@@ -113,7 +113,7 @@ describe('conversations that were made through the Worker', () => {
     for (const id of ['gone-1', 'gone-2', 'gone-3'])
       await play(precis, { id, strategy: COMPACT, messages: exampleConversation().slice(0, 4) });
     const page = await open({ key: KEY, at: '#/conversations?q=gone-', expected: [404] });
-    const rows = page.locator('.rows tbody tr');
+    const rows = page.locator('.listing tbody tr');
     await expect.poll(() => rows.count()).toBe(3);
     await page.getByLabel('Choose gone-1').check();
     await page.getByLabel('Choose gone-2').check();
@@ -360,7 +360,7 @@ describe('conversations that were made through the Worker', () => {
     });
     const page = await open({ key: KEY, expected: [404] });
     const card = page
-      .locator('.rows tbody tr')
+      .locator('.listing tbody tr')
       .filter({ has: page.getByRole('link', { name: 'short', exact: true }) });
     await expect.poll(() => card.locator('.tokens').innerText()).toBe('short');
     expect(await card.locator('.requests').innerText()).toBe('1');
@@ -418,7 +418,7 @@ describe('conversations that were made through the Worker', () => {
 
 it('keeps the key in the memory of the tab alone', async () => {
   const page = await open({ key: KEY });
-  await expect.poll(() => page.locator('.rows tbody tr').count()).toBeGreaterThan(0);
+  await expect.poll(() => page.locator('.listing tbody tr').count()).toBeGreaterThan(0);
   const kept =
     'JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href, history.state])';
   expect(await page.evaluate(kept)).not.toContain(KEY);
@@ -428,8 +428,8 @@ it('keeps the key in the memory of the tab alone', async () => {
   await page.reload();
   await expect.poll(() => page.getByLabel('API key').inputValue()).toBe('');
   await enterKey(page, KEY);
-  await expect.poll(() => page.locator('.rows tbody tr').count()).toBeGreaterThan(0);
+  await expect.poll(() => page.locator('.listing tbody tr').count()).toBeGreaterThan(0);
   await page.getByRole('button', { name: 'Forget the key' }).click();
   await expect.poll(() => page.getByLabel('API key').count()).toBe(1);
-  expect(await page.locator('.rows tbody tr').count()).toBe(0);
+  expect(await page.locator('.listing tbody tr').count()).toBe(0);
 });

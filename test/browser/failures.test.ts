@@ -100,7 +100,7 @@ describe('failed requests', () => {
 
   it('are named by their status in the list of conversations', async () => {
     const page = await open({ key: KEY, at: '#/conversations' });
-    const row = (name: string) => page.locator('.rows tbody tr').filter({ hasText: name }).first();
+    const row = (name: string) => page.locator('.listing tbody tr').filter({ hasText: name }).first();
     await expect.poll(() => row('failed').innerText()).toContain('502');
     await expect.poll(() => row('refused').innerText()).toContain('400');
     await expectShownWell(page, 'failed-list');

@@ -58,9 +58,9 @@ describe('a hostile transcript', () => {
 
   it('is harmless in every screen', async () => {
     const page = await open({ key: KEY });
-    await expect.poll(() => page.locator('.rows tbody tr').count()).toBe(1);
+    await expect.poll(() => page.locator('.listing tbody tr').count()).toBe(1);
     await expectHarmless(page);
-    await page.locator('.rows .name a').click();
+    await page.locator('.listing .name a').click();
     await page.locator('.request-row').first().click();
     await expect.poll(() => page.locator('.row .original .passage').count()).toBeGreaterThan(0);
     await unfold(page);

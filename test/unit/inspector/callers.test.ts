@@ -70,17 +70,17 @@ describe('callers', () => {
     const requests = { requests: 616, failed: 0, tokens_sent: 900, billed: 50, actual: 55_300_000 };
     const counted = { requests: 400, tokens: 800, amount: 472_500_000 };
     const today = { ...usage(null), requests, counted };
-    expect(usedWords(today)).toBe('616 requests, $0.4725, 900 tokens');
-    expect(limitLines(caller({ limits: { usd_per_day: 5 }, today }))).toEqual(['$0.4725 of $5.00 a day']);
+    expect(usedWords(today)).toBe('616 requests, $0.47, 900 tokens');
+    expect(limitLines(caller({ limits: { usd_per_day: 5 }, today }))).toEqual(['$0.47 of $5.00 a day']);
     expect(
       namesBy('paid', [caller({ name: 'a', month: usage(90_000_000) }), caller({ name: 'b', month: today })]),
     ).toEqual(['b', 'a']);
     expect(usedWords({ ...today, counted: null })).toBe(
-      '616 requests, $0.0553 without 566 whose price is not known, 900 tokens',
+      '616 requests, $0.055 without 566 whose price is not known, 900 tokens',
     );
     const earlier = { requests: { ...requests, billed: 616 }, counted: { ...counted, amount: 9_000_000 } };
     expect(limitLines(caller({ limits: { usd_per_day: 5 }, today: { ...today, ...earlier } }))).toEqual([
-      '$0.009000 of $5.00 a day, counted since there is a limit',
+      '$0.0090 of $5.00 a day, counted since there is a limit',
     ]);
   });
 

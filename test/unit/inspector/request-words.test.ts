@@ -39,7 +39,7 @@ describe('what was lost', () => {
       amount: 26_880_000,
     } as const;
     expect(missSentence(event({ cache_miss }))).toBe(
-      '17,920 tokens were not read from the cache, which cost $0.0269, because the client changed an earlier message (number 4).',
+      '17,920 tokens were not read from the cache, which cost $0.027, because the client changed an earlier message (number 4).',
     );
     const reasoning_dropped = { blocks: 1, cause: 'tools', by: 'vendor' } as const;
     expect(droppedSentence(event({ reasoning_dropped }))).toBe(
@@ -54,8 +54,8 @@ describe('what was missed in some days', () => {
     const tools = { cause: 'tools', requests: 2, tokens: 30_000, amount: 45_000_000 } as const;
     const unpriced = { cause: 'vendor', requests: 1, tokens: 2_000, amount: null } as const;
     expect([[tools, unpriced], [tools], [unpriced], []].map(missedSentence)).toEqual([
-      '32,000 tokens were not read from the cache, which cost $0.0450, mostly because the client sent other tools.',
-      '30,000 tokens were not read from the cache, which cost $0.0450, because the client sent other tools.',
+      '32,000 tokens were not read from the cache, which cost $0.045, mostly because the client sent other tools.',
+      '30,000 tokens were not read from the cache, which cost $0.045, because the client sent other tools.',
       '2,000 tokens were not read from the cache, because the provider did not read it.',
       undefined,
     ]);
@@ -162,12 +162,12 @@ describe('a request in a sentence', () => {
     const bill = (net: number) =>
       ({ unit: 'nanodollars', actual: 10_000_000 - net, would_be: { amount: 10_000_000 }, net }) as never;
     expect(moneySentence(event({ bill: bill(2_700_000) }))).toBe(
-      'Paid $0.007300; without Precis $0.0100: 27 % less.',
+      'Paid $0.0073; without Precis $0.010: 27 % less.',
     );
     expect(moneySentence(event({ bill: bill(-100_000) }))).toBe(
-      'Paid $0.0101; without Precis $0.0100: 1.0 % more.',
+      'Paid $0.010; without Precis $0.010: 1.0 % more.',
     );
-    expect(moneySentence(event({ bill: bill(0) }))).toBe('Paid $0.0100, the same as without Precis.');
+    expect(moneySentence(event({ bill: bill(0) }))).toBe('Paid $0.010, the same as without Precis.');
     expect(moneySentence(event({ bill: null }))).toBeUndefined();
     expect(moneySentence(event({ observed: true }))).toBeUndefined();
     expect(difference(0, 0)).toBe('the same');
@@ -184,7 +184,7 @@ describe('a request in a sentence', () => {
     const fetched = event({ usage, retrieval_rounds: 3, bill: bill(44_665, 3_854_000, 964_200) });
     expect(costSentences(fetched)).toEqual([
       'The model fetched removed contents in 3 further calls; all 4 calls together had 29,963 tokens of input.',
-      'In the price: $0.003854 for what the model fetched, $0.000964 for cache read again.',
+      'In the price: $0.0039 for what the model fetched, $0.00096 for cache read again.',
     ]);
     expect(costSentences(event({ bill: bill(-471, 0, 0) }))).toEqual([
       'Precis added its fetch tool: 471 tokens more than without it.',

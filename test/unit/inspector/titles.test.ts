@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ago, moment, roundDollars } from '../../../inspector/parts/numbers.ts';
+import { ago, cents, dollars, exactDollars, moment, roundDollars } from '../../../inspector/parts/numbers.ts';
 import { titleOf } from '../../../inspector/read/titles.ts';
 
 describe('a title', () => {
@@ -43,11 +43,24 @@ it.each([
   [0.1, '$0.1'],
   [-0.004568, '−$0.0046'],
   [12.4, '$12'],
-  [1_204.2, '$1204.20'],
-  [0.000_001, '$0.000001'],
+  [1_204.2, '$1,204.20'],
+  [0.000_001, '$0.0000010'],
 ])('rounds %d dollars', (value, words) => {
   expect(roundDollars(value)).toBe(words);
 });
+
+it.each([
+  [0, '$0.00', '$0.00', '$0.00'],
+  [412.204_1, '$412.20', '$412.20', '$412.2041'],
+  [0.106_1, '$0.11', '$0.11', '$0.1061'],
+  [-0.006_247, '−$0.0062', '−<$0.01', '−$0.006247'],
+  [1_234_567.8, '$1,234,567.80', '$1,234,567.80', '$1234567.80'],
+])(
+  'writes %d dollars with the digits that matter, in a column, and exactly',
+  (value, words, column, exact) => {
+    expect([dollars(value), cents(value), exactDollars(value)]).toEqual([words, column, exact]);
+  },
+);
 
 it('writes a date in UTC', () => {
   expect(moment(1_795_372_800)).toBe('2026-11-22 18:40:00');
