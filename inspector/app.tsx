@@ -4,6 +4,7 @@ import { Client } from './api/client.ts';
 import type { Operator } from './api/operator.ts';
 import { Palette } from './parts/palette.tsx';
 import { RefDialog } from './parts/ref-dialog.tsx';
+import { Words } from './parts/term.tsx';
 import { fragmentOf, type Place, placeOf } from './place.ts';
 import { titleOf } from './read/titles.ts';
 import { ConversationScreen } from './screens/conversation.tsx';
@@ -77,6 +78,7 @@ export function App({ keyOptional }: { keyOptional: boolean }) {
               </span>
             )}
             <Palette client={client} screens={SCREENS} />
+            <Words />
             <button type="button" class="quiet" onClick={forget}>
               {client.hasKey ? 'Forget the key' : 'Use a key'}
             </button>

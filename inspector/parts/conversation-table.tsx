@@ -28,7 +28,7 @@ interface Props {
   readonly onView: (changes: Partial<ListView>) => void;
 }
 
-/** Tells conversations apart. */
+/** Different for each conversation. */
 export function keyOf({ user, id, opening }: Conversation): string {
   return JSON.stringify([user, id ?? `#${opening}`]);
 }

@@ -29,12 +29,16 @@ export function share(part: number | null | undefined, whole: number | null | un
   return `${((100 * part) / whole).toFixed(part === 0 || part === whole ? 0 : 1)} %`;
 }
 
-/** In cents, of less than ten of them the first two digits: `$412.20`, `$0.11`, `$0.062`, `$0.00`. */
+/** In cents; of less than ten, the first two digits: `$412.20`, `$0.11`, `$0.062`, `$0.00`. */
 export function dollars(value: number | null | undefined): string {
   if (value === null || value === undefined) return UNKNOWN;
   const size = Math.abs(value);
-  const digits = size >= 0.1 || size < 0.000_000_001 ? 2 : 1 - Math.floor(Math.log10(size));
-  return `${value < 0 ? '−' : ''}$${inDigits(size, digits)}`;
+  return `${value < 0 ? '−' : ''}$${inDigits(size, digitsOf(size))}`;
+}
+
+/** How many decimals an amount of this size needs, in dollars. */
+export function digitsOf(size: number): number {
+  return size >= 0.1 || size < 0.000_000_001 ? 2 : 1 - Math.floor(Math.log10(size));
 }
 
 /** In whole cents, so that the decimals of a column align: `<$0.01` for less. */

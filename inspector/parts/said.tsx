@@ -9,6 +9,18 @@ export function Said({ said, shown = FIRST_SHOWN }: { said: MessageText; shown?:
   return (
     <>
       {said.text !== '' && <Passage text={said.text} shown={shown} />}
+      {said.images.length > 0 && (
+        <p class="thumbs">
+          {said.images.map((image, at) => (
+            <img
+              key={at}
+              src={image}
+              alt={`${at + 1} of ${said.images.length} in this message`}
+              loading="lazy"
+            />
+          ))}
+        </p>
+      )}
       {said.calls.map(({ id, name, arguments: given }, at) => (
         <div key={at} class="call">
           <p class="note">

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import type { Loaded } from '../api/use-load.ts';
 
-/** Grey bars in the place of what is loading, as high as that will be. */
+/** Gray bars, about as high as what is loading. */
 export function Loading({ lines = 3, class: name = '' }: { lines?: number; class?: string }) {
   return (
     <div class={`skeleton ${name}`} role="status">

@@ -4,9 +4,10 @@ import { labelOf, SUMMARY_LABELS } from '../read/codes.ts';
 import { lineDiff } from '../read/line-diff.ts';
 import { visible } from '../read/visible.ts';
 import { Folded } from './folded.tsx';
+import { Markdown } from './markdown.tsx';
 import { count } from './numbers.ts';
 import { Term } from './term.tsx';
-import { Passage, Word } from './text.tsx';
+import { Word } from './text.tsx';
 
 interface Props {
   readonly summary: NonNullable<RunEvent['summary']>;
@@ -37,7 +38,7 @@ export function SummaryInPlace({ summary, versions, isPotential, onVersions }: P
         {version?.tokens != null && <span class="chip saves">{count(version.tokens)} tokens</span>}
       </p>
       {version?.memory_text != null ? (
-        <Passage text={version.memory_text} shown={MOST_SHOWN} />
+        <Markdown text={version.memory_text} shown={MOST_SHOWN} />
       ) : (
         <p class="note">{versions ? gone(id) : 'Its text is loading.'}</p>
       )}

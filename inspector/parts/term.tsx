@@ -1,37 +1,54 @@
-/** A term with a "?" that explains it in one sentence. */
+/** Words that the page explains: each where it is pointed at, and all of them in one place. */
 import type { ComponentChildren } from 'preact';
-import { useId } from 'preact/hooks';
-import { TERMS, type TermName, type Words } from '../read/words.ts';
+import { useEffect, useState } from 'preact/hooks';
+import { TERMS, type TermName } from '../read/words.ts';
+import { Dialog } from './dialog.tsx';
 
 /** @param children shown in place of the label, such as its plural */
 export function Term({ of, children }: { of: TermName; children?: ComponentChildren }) {
   return (
-    <span class="term">
-      {children ?? TERMS[of].label} <Help {...TERMS[of]} />
-    </span>
+    <dfn class="term" title={TERMS[of].says}>
+      {children ?? TERMS[of].label}
+    </dfn>
   );
 }
 
-/**
- * The "?" alone. The browser opens and closes its sentence: by click, Enter and Space, and by
- * Escape and a click beside it. A screen reader reads the sentence with the button.
- */
-export function Help({ label, says }: Words) {
-  const id = useId();
+/** All words, which a button and the key “?” open. */
+export function Words() {
+  const [isOpen, setOpen] = useState(false);
+  useEffect(() => {
+    const pressed = ({ key, target }: KeyboardEvent): void => {
+      if (key !== '?' || (target instanceof Element && target.closest('input, textarea, select, dialog')))
+        return;
+      setOpen(true);
+    };
+    addEventListener('keydown', pressed);
+    return () => removeEventListener('keydown', pressed);
+  }, []);
   return (
     <>
       <button
         type="button"
-        class="help"
-        popovertarget={id}
-        aria-label={`What is “${label}”?`}
-        aria-describedby={id}
+        class="quiet help"
+        aria-label="What the words mean"
+        title="What the words mean"
+        aria-keyshortcuts="?"
+        onClick={() => setOpen(true)}
       >
         ?
       </button>
-      <span id={id} popover="auto" class="help-text">
-        {says}
-      </span>
+      {isOpen && (
+        <Dialog title="What the words mean" onClose={() => setOpen(false)}>
+          <dl class="words">
+            {Object.values(TERMS).map(({ label, says }) => (
+              <div key={label}>
+                <dt>{label}</dt>
+                <dd>{says}</dd>
+              </div>
+            ))}
+          </dl>
+        </Dialog>
+      )}
     </>
   );
 }

@@ -1,5 +1,6 @@
 /** Shows text that anyone may have written, as text nodes alone. */
 import { useState } from 'preact/hooks';
+import { coloredOf } from '../read/colors.ts';
 import { beginning, piecesOf, visible } from '../read/visible.ts';
 
 /** In characters. A browser takes seconds to lay out a line of a megabyte. */
@@ -20,8 +21,14 @@ export function Passage({ text, shown = FIRST_SHOWN }: { text: string; shown?: n
   return (
     <div class="passage">
       <pre dir="auto">
-        {piecesOf(part).map((piece) =>
-          piece.isCode ? <span class="code-point">{piece.text}</span> : piece.text,
+        {coloredOf(part).map(({ kind, text: colored }, at) =>
+          kind === 'plain' ? (
+            <Pieces key={at} text={colored} />
+          ) : (
+            <span key={at} class={`is-${kind}`}>
+              <Pieces text={colored} />
+            </span>
+          ),
         )}
       </pre>
       {rest > 0 && (
@@ -30,6 +37,16 @@ export function Passage({ text, shown = FIRST_SHOWN }: { text: string; shown?: n
         </button>
       )}
     </div>
+  );
+}
+
+function Pieces({ text }: { text: string }) {
+  return (
+    <>
+      {piecesOf(text).map((piece) =>
+        piece.isCode ? <span class="code-point">{piece.text}</span> : piece.text,
+      )}
+    </>
   );
 }
 

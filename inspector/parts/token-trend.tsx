@@ -1,4 +1,4 @@
-/** The newest requests of a conversation in a cell: their tokens as lines, and those of the last. */
+/** The newest requests of a conversation in a cell: their tokens as lines, and the last one's. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ListedRun } from '../api/answers.ts';
 import type { Client, Named } from '../api/client.ts';

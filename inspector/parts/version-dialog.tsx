@@ -3,9 +3,10 @@ import { useState } from 'preact/hooks';
 import type { Version } from '../api/answers.ts';
 import { labelOf, VERSION_LABELS } from '../read/codes.ts';
 import { Dialog } from './dialog.tsx';
+import { Markdown } from './markdown.tsx';
 import { count, duration, moment } from './numbers.ts';
 import { Empty } from './states.tsx';
-import { Passage, Word } from './text.tsx';
+import { Word } from './text.tsx';
 
 interface Props {
   /** Newest first. */
@@ -59,7 +60,7 @@ function Shown({ version, onRef }: { version: Version; onRef: (ref: string) => v
           </button>
         </p>
       )}
-      {text === null ? <Empty>It has no text yet.</Empty> : <Passage text={text} shown={20_000} />}
+      {text === null ? <Empty>It has no text yet.</Empty> : <Markdown text={text} shown={20_000} />}
     </>
   );
 }

@@ -1,7 +1,7 @@
 /** How a price comes about: a bar for each step from what it would have been to what was paid. */
 import { inDollars } from '../read/money.ts';
 import type { WaterfallStep } from '../read/savings.ts';
-import { dollars } from './numbers.ts';
+import { digitsOf, exactDollars } from './numbers.ts';
 import { Term } from './term.tsx';
 
 /** @param steps see `waterfallOf` */
@@ -9,6 +9,8 @@ export function Waterfall({ steps }: { readonly steps: readonly WaterfallStep[] 
   const levels = steps.flatMap(({ from, to }) => [from, to]);
   const least = Math.min(0, ...levels);
   const size = Math.max(...levels) - least || 1;
+  // As many for all, so that they align.
+  const digits = digitsOf(inDollars(Math.max(...levels)) / 10);
   const place = (level: number): string => `${((100 * (level - least)) / size).toFixed(2)}%`;
   return (
     <dl class="waterfall">
@@ -27,7 +29,9 @@ export function Waterfall({ steps }: { readonly steps: readonly WaterfallStep[] 
                 }}
               />
             </span>
-            <span class="step-amount">{amountWords(amount, isSum)}</span>
+            <span class="step-amount" title={exactDollars(inDollars(amount))}>
+              {amountWords(amount, isSum, digits)}
+            </span>
           </dd>
         </div>
       ))}
@@ -41,7 +45,7 @@ function kindOf(amount: number, isSum: boolean): string {
 }
 
 /** A change has its sign. */
-function amountWords(amount: number, isSum: boolean): string {
-  const text = dollars(inDollars(amount));
-  return isSum || amount <= 0 ? text : `+${text}`;
+function amountWords(amount: number, isSum: boolean, digits: number): string {
+  const sign = amount < 0 ? '−' : isSum || amount === 0 ? '' : '+';
+  return `${sign}$${Math.abs(inDollars(amount)).toFixed(digits)}`;
 }

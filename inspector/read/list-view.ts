@@ -13,7 +13,7 @@ export interface ListView {
   readonly status: string;
   /** Last used within this time. */
   readonly used: string;
-  /** Has cost at least so many dollars. */
+  /** The least that it has cost, in dollars. */
   readonly cost: string;
   readonly sort: string;
   readonly order: string;

@@ -3,14 +3,13 @@ import type { ComponentChildren } from 'preact';
 import { isUnsent } from '../../src/memory/run/unsent.ts';
 import type { Recorded } from '../api/all-requests.ts';
 import type { ListedRun } from '../api/answers.ts';
-import { count, dollars, share, short } from '../parts/numbers.ts';
-import { Help, Term } from '../parts/term.tsx';
+import { count, dollars, exactDollars, share, short } from '../parts/numbers.ts';
+import { Term } from '../parts/term.tsx';
 import { Word } from '../parts/text.tsx';
 import { Waterfall } from '../parts/waterfall.tsx';
 import { amountsOf, inDollars, netOfSums, potentialSums, whyUnknown } from '../read/money.ts';
 import { comparedWith, waterfallOf } from '../read/savings.ts';
 import { type SentSums, sentSums } from '../read/sent.ts';
-import { TERMS } from '../read/words.ts';
 
 export function ConversationHead({ recorded }: { readonly recorded: Recorded }) {
   const { events, page } = recorded;
@@ -37,18 +36,20 @@ function Paid({ recorded: { events, page } }: { readonly recorded: Recorded }) {
   if (actual === wouldBe)
     return (
       <p class="lead">
-        Paid <strong>{dollars(inDollars(actual))}</strong> <Help {...TERMS.paid} />, the same as without
-        Precis: nothing was removed.
+        <Term of="paid">Paid</Term> <Dollars of={actual} />, the same as without Precis: nothing was removed.
       </p>
     );
   return (
     <p class="lead">
-      Paid <strong>{dollars(inDollars(actual))}</strong> <Help {...TERMS.paid} />; without Precis it would
-      have been <strong>{dollars(inDollars(wouldBe))}</strong> <Help {...TERMS.would_have_been} />:{' '}
-      <strong>{comparedWith(actual, wouldBe)}</strong>
+      <Term of="paid">Paid</Term> <Dollars of={actual} />; <Term of="would_have_been">without Precis</Term> it
+      would have been <Dollars of={wouldBe} />: <strong>{comparedWith(actual, wouldBe)}</strong>
       {known < events.length && <span class="note"> (of {count(known)} requests whose price is known)</span>}.
     </p>
   );
+}
+
+function Dollars({ of }: { of: number }) {
+  return <strong title={exactDollars(inDollars(of))}>{dollars(inDollars(of))}</strong>;
 }
 
 /** What observed requests would have cost. */
@@ -64,13 +65,13 @@ function Observed({
   if (!sums)
     return (
       <p class="lead">
-        {which} <Help {...TERMS.observed} />: all were sent unchanged.
+        <Term of="observed">{which}</Term>: all were sent unchanged.
       </p>
     );
   const { sent, wouldBe, known } = sums;
   return (
     <p class="lead">
-      {which} <Help {...TERMS.observed} />: paid <strong>{dollars(sent)}</strong>; with what was planned it
+      <Term of="observed">{which}</Term>: paid <strong>{dollars(sent)}</strong>; with what was planned it
       would have been <strong>{dollars(wouldBe)}</strong>, <strong>{comparedWith(wouldBe, sent)}</strong>
       {known < observed.length && (
         <span class="note"> (of {count(known)} requests of which both are known)</span>

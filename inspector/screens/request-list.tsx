@@ -128,11 +128,13 @@ function Tags({ event, payback, marks }: Omit<RowProps, 'named'>) {
         </span>
       )}
       {marks.includes('summary') && <span class="tag summary">new summary</span>}
-      {warningsOf(event).map((code) => (
-        <span key={code} class={`tag ${tagOf(code)}`}>
-          {labelOf(WARNING_LABELS, code)}
-        </span>
-      ))}
+      {warningsOf(event)
+        .filter((code) => code !== 'waiting')
+        .map((code) => (
+          <span key={code} class={`tag ${tagOf(code)}`}>
+            {labelOf(WARNING_LABELS, code)}
+          </span>
+        ))}
     </>
   );
 }
@@ -143,7 +145,7 @@ function fetchedWords(event: ListedRun): string {
   return `the model fetched removed contents, which cost ${dollars(fetchRounds)}`;
 }
 
-/** Red is for what needs somebody: waiting does not. */
+/** Red is for what needs somebody. That a request waits until it pays is the rule, and has no tag. */
 function tagOf(warning: string): string {
   if (isOfBudget(warning)) return 'waits';
   return isCalm(warning) ? 'notice' : 'warning';

@@ -11,7 +11,7 @@ import { RequestHead } from '../parts/request-head.tsx';
 import { RuleLink } from '../parts/rule-link.tsx';
 import { Empty, Failed, Of } from '../parts/states.tsx';
 import { SummaryInPlace } from '../parts/summary-in-place.tsx';
-import { Help, Term } from '../parts/term.tsx';
+import { Term } from '../parts/term.tsx';
 import { Word } from '../parts/text.tsx';
 import { type Inserted, Transcript } from '../parts/transcript.tsx';
 import { VersionDialog } from '../parts/version-dialog.tsx';
@@ -114,7 +114,7 @@ function Shown({ client, named, event, onRef }: ShownProps) {
     <>
       {observed && (
         <p class="observed-note">
-          <b>{TERMS.observed.label}</b> <Help {...TERMS.observed} /> {TERMS.observed.says}
+          <b>{TERMS.observed.label}</b> {TERMS.observed.says}
         </p>
       )}
       <RequestHead event={event} />
@@ -203,7 +203,7 @@ function insertedOf(event: RunEvent): Inserted[] {
     children: (
       <p>
         What the model has fetched for this answer, in {count(rounds)} {rounds === 1 ? 'round' : 'rounds'}:{' '}
-        {count(tokens)} tokens. <Help {...TERMS.kept_rounds} />
+        {count(tokens)} tokens.
       </p>
     ),
   }));
@@ -211,12 +211,7 @@ function insertedOf(event: RunEvent): Inserted[] {
     blocks.push({
       before: summary?.covers[0] ?? 1,
       title: TERMS.injected.label,
-      children: (
-        <p>
-          {count(injected)} tokens of the user’s other conversations, or memory blocks.{' '}
-          <Help {...TERMS.injected} />
-        </p>
-      ),
+      children: <p>{count(injected)} tokens of the user’s other conversations, or memory blocks.</p>,
     });
   // A summary whose messages are not known to have left is shown by itself.
   if (summary && !left.some(({ fate }) => fate === 'summarized'))

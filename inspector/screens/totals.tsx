@@ -6,10 +6,9 @@ import { useLoad } from '../api/use-load.ts';
 import { DayBars } from '../parts/day-bars.tsx';
 import { count, dollars, share } from '../parts/numbers.ts';
 import { Of } from '../parts/states.tsx';
-import { Help } from '../parts/term.tsx';
+import { Term } from '../parts/term.tsx';
 import { inDollars } from '../read/money.ts';
 import { missedSentence } from '../read/request-words.ts';
-import { TERMS } from '../read/words.ts';
 
 const RANGES = [
   [1, 'today'],
@@ -71,17 +70,10 @@ function sentence({ total, days }: StatsByDay) {
   return (
     <>
       {when}: <strong>{count(requests)}</strong> {requests === 1 ? 'request' : 'requests'},{' '}
-      <strong>{share(notSent, tokens.before)}</strong> of the tokens not sent
-      {(bill.debits.fetch_rounds ?? 0) > 0 && ' (without fetches)'}
-      <span class="nowrap">
-        {' '}
-        <Help {...TERMS.not_sent} />,
-      </span>{' '}
+      <strong>{share(notSent, tokens.before)}</strong> of the tokens <Term of="not_sent" />
+      {(bill.debits.fetch_rounds ?? 0) > 0 && ' (without fetches)'},{' '}
       <strong>{bill.net === null ? 'n/a' : dollars(inDollars(Math.abs(bill.net)))}</strong>{' '}
-      {bill.net !== null && bill.net < 0 ? 'lost' : 'saved'}{' '}
-      <span class="nowrap">
-        net <Help {...TERMS.net} />.
-      </span>
+      <Term of="net">{bill.net !== null && bill.net < 0 ? 'lost' : 'saved'} net</Term>.
     </>
   );
 }

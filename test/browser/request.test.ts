@@ -123,29 +123,22 @@ describe('a request', () => {
     await expect.poll(focused).toBe(`message-${/\d+/.exec(chosen)?.[0]}`);
     await page.getByRole('button', { name: 'Previous p' }).click();
     await expect.poll(focused).not.toBe(`message-${/\d+/.exec(chosen)?.[0]}`);
-    // A letter that is typed is no command.
-    await page.getByText('All figures').click();
-    await page.locator('.help').first().focus();
-    await page.keyboard.press('Enter');
-    expect(await page.locator('.help-text:popover-open').count()).toBe(1);
-    await page.keyboard.press('Escape');
-    expect(await page.locator('.help-text:popover-open').count()).toBe(0);
   });
 
   it('explains each of its words, by keyboard too', async () => {
     const page = await open({ key: KEY, at: last() });
     await page.getByText('All figures').click();
-    const help = page.getByRole('button', { name: 'What is “budget”?' });
-    await expect.poll(() => help.count()).toBe(1);
-    await help.focus();
-    await page.keyboard.press('Enter');
-    const helpText = page.locator('.help-text:popover-open');
-    expect(await helpText.innerText()).toBe(
-      'The size in tokens above which the strategy removes something, as soon as that pays.',
-    );
+    const says = 'The size in tokens above which the strategy removes something, as soon as that pays.';
+    await expect
+      .poll(() => page.locator('.term').filter({ hasText: 'budget' }).first().getAttribute('title'))
+      .toBe(says);
     await expectShownWell(page, 'request-figures');
+    await page.keyboard.press('?');
+    const words = page.getByRole('dialog', { name: 'What the words mean' });
+    await expect.poll(() => words.innerText()).toContain(says);
+    await expectShownWell(page, 'words');
     await page.keyboard.press('Escape');
-    expect(await helpText.count()).toBe(0);
+    await expect.poll(() => words.count()).toBe(0);
     // Of the page's own words: what the model saw has the codes of placeholders.
     const texts = await page.locator('main :is(h1, h2, p, dt, dd, summary, .chip, .fate)').allInnerTexts();
     expect(texts.join('\n')).not.toMatch(/token_budget|context_compaction|caller_left|trigger|frontier/);
@@ -170,7 +163,7 @@ describe('a request', () => {
     // The user's message in the middle stays, since its turn goes on.
     expect(await rows.count()).toBeLessThan(3);
     const row = rows.first();
-    await expect.poll(() => row.locator('.seen pre').first().innerText()).toContain('## User Intent');
+    await expect.poll(() => row.locator('.seen .markdown').first().innerText()).toContain('User Intent');
     await expect
       .poll(() => row.locator('.original').innerText())
       .toMatch(/Messages \d+ to \d+\s+[\d,]+ tokens/);
@@ -184,7 +177,9 @@ describe('a request', () => {
     await expect.poll(() => page.getByRole('dialog').locator('pre').innerText()).toContain('### ');
     await page.keyboard.press('Escape');
     await row.getByRole('button', { name: 'All versions' }).click();
-    await expect.poll(() => page.getByRole('dialog').locator('pre').innerText()).toContain('## User Intent');
+    await expect
+      .poll(() => page.getByRole('dialog').locator('.markdown').innerText())
+      .toContain('User Intent');
   });
 
   it('shows what was only observed as what would have been', async () => {
