@@ -1,5 +1,5 @@
 /** Loads something for a component, and lets go of what is no longer wanted. */
-import { type Inputs, useCallback, useEffect, useState } from 'preact/hooks';
+import { type Inputs, useCallback, useEffect, useMemo, useState } from 'preact/hooks';
 import { type Failure, failureOf } from './connection.ts';
 
 /** `again` loads it once more. */
@@ -54,7 +54,8 @@ export function useLoad<Value>(
     addEventListener('online', again);
     return () => removeEventListener('online', again);
   }, [isCutOff, again]);
-  return { ...loaded, again };
+  // The same as long as nothing changes, since other loads depend on it.
+  return useMemo(() => ({ ...loaded, again }), [loaded, again]);
 }
 
 /** Loads it again and again while the tab is seen, until that fails. */
