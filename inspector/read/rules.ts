@@ -36,7 +36,7 @@ const REMOVED: Readonly<Record<RemovalReason, Rule>> = {
   },
   bound_thinking: {
     says: 'The thinking is bound to messages that have changed.',
-    rule: at('modes', 'Thinking that is bound'),
+    rule: at('modes', 'Bound thinking'),
   },
 };
 
