@@ -133,9 +133,7 @@ const elementsOf = ({ messages, input }: Json): Json[] => listed(messages ?? inp
 /** What each block of a body is bound to. An element is read once for all blocks after it. */
 function bindingsIn(body: Json): (block: Pick<Block, 'element' | 'text'>) => string {
   const elements = elementsOf(body);
-  const beginning = createHash('sha256').update(
-    JSON.stringify([body.tools ?? [], body.instructions ?? body.system ?? null], withoutMarks),
-  );
+  const beginning = createHash('sha256').update(JSON.stringify(beginningOf(body), withoutMarks));
   /** The hash of all before each element. */
   const before = [beginning];
   let last = beginning;
@@ -147,6 +145,19 @@ function bindingsIn(body: Json): (block: Pick<Block, 'element' | 'text'>) => str
     }
     return shortened((before[element] ?? last).copy().update(JSON.stringify(text)));
   };
+}
+
+/**
+ * What precedes the first element. OpenAI's models read `instructions` last, and bind what they
+ * think to settings, too (https://developers.openai.com/api/docs/guides/keep-prefix-unchanged,
+ * 2026-11).
+ */
+function beginningOf(body: Json): unknown[] {
+  const tools = body.tools ?? [];
+  if (!String(body.model).startsWith('gpt-')) return [tools, body.instructions ?? body.system ?? null];
+  const { model, reasoning, reasoning_effort, text, response_format, safety_identifier, user } = body;
+  const { effort = reasoning_effort } = (reasoning ?? {}) as Json;
+  return [tools, model, effort, text ?? response_format, safety_identifier, user];
 }
 
 const idOf = (signature: string): string => hash(signature);

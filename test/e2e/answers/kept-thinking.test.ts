@@ -1,6 +1,6 @@
 /** Conversations with a model that binds its thinking, by every gateway, through moves. */
 import OpenAI from 'openai';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Behaviour } from '../../../tools/upstream/behaviours.ts';
 import { blocksIn, type Dialect } from '../../../tools/upstream/bound-thinking.ts';
 import { type SigningModel, signingModel } from '../../../tools/upstream/signing-model.ts';
@@ -12,6 +12,8 @@ import {
 } from '../../support/clients/thinking-agent.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { inTurn } from '../../support/deployment/in-turn.ts';
+
+type Json = Record<string, unknown>;
 
 const STEPS = 3;
 /** Of the output of a step: a turn has twice as many tokens as the least budget leaves for it. */
@@ -32,8 +34,9 @@ const MODELS = ['anthropic/claude-fable-5.1', 'claude-fable-5-2'];
 let conversations = 0;
 
 /** An agent of its own conversation, and its requests to the upstream. */
-function agentOf(dialect: Dialect, stream: ThinkingAgentOptions['stream'], fields: object, steps = STEPS) {
-  model = signingModel({ dialect, answer: workingModel(steps) });
+function agentOf(dialect: Dialect, stream: ThinkingAgentOptions['stream'], fields: Json, steps = STEPS) {
+  const drops = String(fields.model).startsWith('gpt');
+  model = signingModel({ dialect, answer: workingModel(steps), drops });
   const conversation_id = `thinker-${++conversations}`;
   const all = { model: MODELS[conversations % 2], conversation_id, user: 'u', ...fields };
   const agent = new ThinkingAgent(deployment.client(), { dialect, stream, fields: all, lines: LINES });
@@ -231,3 +234,33 @@ inTurn(
     });
   },
 );
+
+describe.each([true, false])('all that Precis sends for a caller (keep_rounds: %s)', (keep_rounds) => {
+  const named = { safety_identifier: 'a weigher', user: 'u' };
+  const settings = { reasoning: { effort: 'high' }, text: { verbosity: 'low', format: { type: 'text' } } };
+  it.each<[what: string, strategy: Json]>([
+    ['rounds', { mode: 'compact', token_budget: 12_000, low_watermark_pct: 0.5 }],
+    ['rounds and summaries', { mode: 'auto', token_budget: 8_000, context_window_tokens: 12_000 }],
+  ])('has the same tools, effort, format and user from the first request on, through %s', async (_, of) => {
+    const memory_strategy = { ...of, compact_retrieval: 'tool', keep_rounds };
+    const fields = { model: 'gpt-6.2-sol', ...named, ...settings, memory_strategy };
+    const { agent, sent } = agentOf('responses', 'in turn', fields);
+    const answers: Answered[] = [];
+    for (let turn = 31; turn <= 35; turn++)
+      answers.push(...(await agent.turn(`What does number ${turn} weigh?`)));
+
+    expect(answers.some(isMove)).toBe(true);
+    const rounds = answers.reduce((sum, { memory }) => sum + (memory.retrieval?.rounds ?? 0), 0);
+    expect(rounds).toBeGreaterThan(1);
+    const bodies = sent().map(({ body }) => body);
+    expect(bodies).toHaveLength(answers.length + rounds);
+    const kept = bodies.map(({ model, tools, reasoning, text, safety_identifier, user }) =>
+      JSON.stringify({ model, tools, reasoning, text, safety_identifier, user }),
+    );
+    expect(new Set(kept)).toEqual(new Set([kept[0]]));
+    expect(kept[0]).toContain('"retrieve_ref"');
+    expect(bodies[0]).toMatchObject({ ...settings, safety_identifier: 'a weigher' });
+    // So nothing was dropped that Precis has sent.
+    expect([model.refused, model.dropped]).toEqual([0, 0]);
+  });
+});

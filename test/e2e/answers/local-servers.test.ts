@@ -106,47 +106,54 @@ async function ask(apiKey: string, messages: Json[], more: Json = {}): Promise<S
   return { memory, asked, answer: JSON.stringify(parts) };
 }
 
-/** Errors of local servers with status 500, or in a stream with status 200. */
-const WORDS: readonly [server: string, error: Json, streamed?: true][] = [
-  ['llama.cpp', { error: { code: 500, message: 'Context size has been exceeded.', type: 'server_error' } }],
-  [
-    'Ollama',
-    {
-      error: {
+/** Errors of local servers, with their status. 200: an event of a stream. */
+const WORDS: readonly [server: string, status: number, stream: boolean, error: Json][] = [
+  ...[false, true].flatMap((stream): (typeof WORDS)[number][] => [
+    [
+      'llama.cpp',
+      500,
+      stream,
+      { code: 500, message: 'Context size has been exceeded.', type: 'server_error' },
+    ],
+    [
+      'Ollama',
+      500,
+      stream,
+      {
         message: `input length (9000 tokens) exceeds the model's maximum context length (${WINDOW} tokens)`,
         type: 'api_error',
       },
-    },
-  ],
-  [
-    'LM Studio',
-    {
-      error: {
+    ],
+    [
+      'LM Studio',
+      stream ? 200 : 400,
+      stream,
+      {
         message: `Input does not fit in context length. The input has 9000 tokens, but the context length only supports ${WINDOW} tokens.`,
       },
-    },
-    true,
-  ],
+    ],
+  ]),
 ];
 
+const sendError = (response: ServerResponse, status: number, error: object): void => {
+  const isEvent = status === 200;
+  response.writeHead(status, { 'content-type': isEvent ? 'text/event-stream' : 'application/json' });
+  response.end(isEvent ? `event: error\ndata: ${JSON.stringify(error)}\n\n` : JSON.stringify(error));
+};
+
 const refusing =
-  (error: Json, streamed = false): Behaviour =>
-  (_, response) => {
-    response.writeHead(streamed ? 200 : 500, {
-      'content-type': streamed ? 'text/event-stream' : 'application/json',
-    });
-    response.end(streamed ? `event: error\ndata: ${JSON.stringify(error)}\n\n` : JSON.stringify(error));
-  };
+  (error: Json, status = 500): Behaviour =>
+  (_, response) =>
+    sendError(response, status, { error });
 
 overProtocols('a local server with a full window', (protocol) => {
   deployment.over(protocol);
 
   it.each(WORDS)(
-    'is asked once more, with a smaller view, in the words of %s',
-    async (_, error, streamed) => {
+    'is asked once more, with a smaller view, in the words of %s (status %d, streamed: %s)',
+    async (_, status, stream, error) => {
       const key = newKey();
-      const stream = streamed === true;
-      deployment.upstream.next(refusing(error, streamed));
+      deployment.upstream.next(refusing(error, status));
       const { memory, asked } = await ask(key, talk(6), { stream });
 
       expect(asked).toHaveLength(2);
@@ -160,9 +167,7 @@ overProtocols('a local server with a full window', (protocol) => {
   );
 
   it('passes on a failure that is about something else, and asks once', async () => {
-    deployment.upstream.next(
-      refusing({ error: { code: 500, message: 'Compute error.', type: 'server_error' } }),
-    );
+    deployment.upstream.next(refusing({ code: 500, message: 'Compute error.', type: 'server_error' }));
     await expect(ask(newKey(), talk(6))).rejects.toMatchObject({ status: 500 });
     expect(deployment.chats()).toHaveLength(1);
   });
@@ -183,7 +188,7 @@ overProtocols('a local server with a full window', (protocol) => {
   });
 
   it('gives the cut answer where the smaller view is refused', async () => {
-    deployment.upstream.next(cutting, refusing({ error: { message: 'Compute error.' } }));
+    deployment.upstream.next(cutting, refusing({ message: 'Compute error.' }));
     const { asked, answer } = await ask(newKey(), talk(5));
     expect(asked).toHaveLength(2);
     expect(answer).toContain('I have');
@@ -250,17 +255,13 @@ describe('a local server of Messages', () => {
   const keyOf = () => ({ 'x-api-key': `sk-ant-${newKey()}` });
 
   it.each(WORDS)(
-    'is asked once more, with a smaller view, in the words of %s',
-    async (_, error, streamed) => {
+    'is asked once more, with a smaller view, in the words of %s (status %d, streamed: %s)',
+    async (_, status, stream, error) => {
       const key = keyOf();
-      messagesDeployment.upstream.next((_recorded, response) => {
-        const said = { type: 'error', ...error };
-        response.writeHead(streamed ? 200 : 500, {
-          'content-type': streamed ? 'text/event-stream' : 'application/json',
-        });
-        response.end(streamed ? `event: error\ndata: ${JSON.stringify(said)}\n\n` : JSON.stringify(said));
-      });
-      const response = await messagesDeployment.post({ ...asking, stream: streamed === true }, key);
+      messagesDeployment.upstream.next((_recorded, response) =>
+        sendError(response, status, { type: 'error', error }),
+      );
+      const response = await messagesDeployment.post({ ...asking, stream }, key);
       expect(response.status).toBe(200);
       expect(response.headers.get('x-memory-trigger')).toBe('upstream_limit');
       await response.text();

@@ -4,6 +4,7 @@
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { Report } from '../../../src/memory/plan/report.ts';
 import type { Behaviour } from '../../../tools/upstream/behaviours.ts';
 import { blocksIn } from '../../../tools/upstream/bound-thinking.ts';
 import {
@@ -28,8 +29,11 @@ const deployment = deploy({
 });
 
 const RETRIEVAL = { compact_retrieval: 'tool', low_watermark_pct: 0.5 };
+const PATIENT = { mode: 'auto', token_budget: 7_000, context_window_tokens: 12_000 };
+/** A quarter over its budget. */
+const LATE = 1.25 * PATIENT.token_budget;
 const STRATEGIES: readonly object[] = [
-  { mode: 'auto', token_budget: 7_000, context_window_tokens: 12_000 },
+  PATIENT,
   { mode: 'auto', token_budget: 7_000, min_reclaim_tokens: 0, compact_retrieval: 'off' },
   { mode: 'compact', token_budget: 6_000 },
   { mode: 'compact', token_budget: 9_000, ...RETRIEVAL },
@@ -123,6 +127,7 @@ describe.each(FORMS)(
             }
             const asked = turn * 10 + 1;
             let left: number | undefined;
+            let last: Report | undefined;
             for (const { memory } of await agent.turn(`What does number ${asked} weigh?`, {
               ...fields,
               ...once,
@@ -132,7 +137,12 @@ describe.each(FORMS)(
               // Within a turn, a loss is reported where it happens, and nowhere else.
               if (left !== undefined && now <= left) expect(reasoning_dropped).toBeUndefined();
               else if (left !== undefined) expect(reasoning_dropped?.blocks).toBe(now - left);
+              // Inside of a turn, a move waits while there is room, unless its caller enforces the budget.
+              const isPatient = fields.memory_strategy === PATIENT && last?.retrieval === undefined;
+              if (isPatient && memory.tokens && last?.tokens && reasoning_dropped?.cause === 'move')
+                expect(last.tokens.after + memory.tokens.before - last.tokens.before).toBeGreaterThan(LATE);
               left = now;
+              last = memory;
             }
           }
 
@@ -150,28 +160,46 @@ describe.each(FORMS)(
   },
 );
 
+/** Beside messages. Each turn has another one. */
+const SETTINGS = ['effort', 'format', 'user', 'tools', 'model'] as const;
+
+function settingOf(name: (typeof SETTINGS)[number], turn: number): Record<string, unknown> {
+  if (name === 'effort') return { reasoning: { effort: turn % 2 === 0 ? 'low' : 'high' } };
+  if (name === 'format') return { text: { verbosity: turn % 2 === 0 ? 'low' : 'high' } };
+  if (name === 'user') return { user: `u${turn}` };
+  if (name === 'model') return { model: `gpt-6.2-${turn % 2 === 0 ? 'luna' : 'terra'}` };
+  const tool = { type: 'function', name: `look_${turn}`, parameters: { type: 'object' }, strict: false };
+  return { tools: [tool] };
+}
+
 describe.each([false, true])('a caller who edits what a model has answered to (stream: %s)', (stream) => {
   it('has the report of each block that is lost, at the answer before which the model thinks longer', async () => {
     let lost = 0;
-    const edits = fc.array(fc.option(fc.nat({ max: 9 })), { minLength: 3, maxLength: 5 });
+    const settings = fc.constantFrom(...SETTINGS);
+    const edit = fc.option(fc.oneof(fc.nat({ max: 9 }), settings));
+    const edits = fc.array(edit, { minLength: 3, maxLength: 5 });
     await fc.assert(
       fc.asyncProperty(edits, async (edited) => {
         model = signingModel({ dialect: 'responses', answer: workingModel(STEPS), drops: true });
         const fields = {
           model: 'gpt-6.2-sol',
           conversation_id: `edited-${++conversations}`,
+          safety_identifier: 'a weigher',
           memory_strategy: { mode: 'auto', token_budget: 100_000 },
         };
         const client = deployment.client();
         const agent = new ThinkingAgent(client, { dialect: 'responses', stream, fields, lines: 5 });
         let reported = 0;
+        let more = {};
         for (const [turn, chosen] of edited.entries()) {
           const said = agent.array.filter(({ role }) => role === 'user');
-          const message = chosen === null ? undefined : said[chosen % said.length];
+          const message = typeof chosen === 'number' ? said[chosen % said.length] : undefined;
           if (message) message.content = `${message.content} Say it in ${turn} words.`;
-          for (const { memory, thought = 0 } of await agent.turn(`What does number ${turn} weigh?`)) {
+          if (typeof chosen === 'string') more = { ...more, ...settingOf(chosen, turn) };
+          const edited = typeof chosen === 'string' ? chosen : 'message';
+          for (const { memory, thought = 0 } of await agent.turn(`What does number ${turn} weigh?`, more)) {
             const { cause, blocks = 0 } = memory.reasoning_dropped ?? {};
-            expect(cause).toBe(thought > thoughtTokens(THOUGHT) ? 'message' : undefined);
+            expect(cause).toBe(thought > thoughtTokens(THOUGHT) ? edited : undefined);
             reported += blocks;
           }
         }

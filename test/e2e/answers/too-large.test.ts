@@ -65,14 +65,21 @@ const clicked = (shots: number): Json[] => [
   { role: 'user', content: 'Click through all pages.' },
   ...Array.from({ length: shots }, (_, at) => shot(at)).flat(),
 ];
-/** The same as images of the user. */
+/** Images and files of the user, in turn. */
 const attached = (turns: number): Json[] => [
   { role: 'user', content: 'I will show you pages.' },
   ...Array.from({ length: turns }, (_, at) => [
     { role: 'assistant', content: `I have seen ${at}.` },
-    { role: 'user', content: [{ type: 'text', text: `Page ${at}.` }, image(`page ${at}`, SHOT)] },
+    {
+      role: 'user',
+      content: [{ type: 'text', text: `Page ${at}.` }, at % 2 === 0 ? image(`page ${at}`, SHOT) : pdf(at)],
+    },
   ]).flat(),
 ];
+const pdf = (at: number): Json => {
+  const file_data = `data:application/pdf;base64,${Buffer.from(`page ${at} `.repeat(SHOT)).toString('base64').slice(0, SHOT)}`;
+  return { type: 'file', file: { filename: `${at}.pdf`, file_data } };
+};
 
 /** Outputs with images, which chat has not. */
 const thread = (shots: number): Json[] =>
@@ -126,13 +133,16 @@ overProtocols('a body that is too large', (protocol) => {
     const key = newKey();
     await ask(key, attached(1));
     const { memory } = await ask(key, attached(8));
-    expect(memory.refs.length).toBeGreaterThan(0);
+    const texts: string[] = [];
     for (const { ref } of memory.refs) {
       const response = await deployment.fetch(`/v1/refs/${ref}`, {
         headers: { authorization: `Bearer ${key}` },
       });
-      expect(await response.text()).toContain('base64,');
+      texts.push(await response.text());
     }
+    expect(texts.length).toBeGreaterThan(1);
+    for (const text of texts) expect(text).toContain('base64,');
+    for (const kind of ['image/png', 'application/pdf']) expect(texts.join('\n')).toContain(kind);
   });
 
   it('extends the view before, request by request, but for reported moves, and stays within the limit', async () => {
@@ -187,6 +197,12 @@ overProtocols('a body that is too large', (protocol) => {
 });
 
 describe('a body of Messages that is too large', () => {
+  /** A screenshot, or a file. */
+  const media = (at: number): Json => {
+    const data = Buffer.from(`${at}`.repeat(SHOT)).toString('base64');
+    const [type, media_type] = at % 2 === 0 ? ['image', 'image/png'] : ['document', 'application/pdf'];
+    return { type, source: { type: 'base64', media_type, data } };
+  };
   const result = (at: number): Json[] => [
     { role: 'assistant', content: [{ type: 'tool_use', id: `toolu_${at}`, name: 'screenshot', input: {} }] },
     {
@@ -195,17 +211,7 @@ describe('a body of Messages that is too large', () => {
         {
           type: 'tool_result',
           tool_use_id: `toolu_${at}`,
-          content: [
-            { type: 'text', text: `Screen ${at}.` },
-            {
-              type: 'image',
-              source: {
-                type: 'base64',
-                media_type: 'image/png',
-                data: Buffer.from(`${at}`.repeat(SHOT)).toString('base64'),
-              },
-            },
-          ],
+          content: [{ type: 'text', text: `Screen ${at}.` }, media(at)],
         },
       ],
     },

@@ -177,6 +177,11 @@ describe('an agent in mode native, whose API summarizes on demand', () => {
       expect(first?.body).not.toHaveProperty(field);
     expect(first?.body.output_config).not.toHaveProperty('format');
     expect(first?.body.tools.map(({ name }: Json) => name)).toContain(TOOL.name);
+    // The same bytes from the first request on, so nothing that is bound to them is lost.
+    const kept = sentTo().map(({ body: { tools, system, thinking } }) =>
+      JSON.stringify([tools, system, thinking]),
+    );
+    expect(new Set(kept).size).toBe(1);
   });
 });
 

@@ -219,12 +219,13 @@ describe('the cause of a cache miss', () => {
       ...(['none', 'tools', 'effort', 'format', 'user', 'message', 'move', 'own_tools', 'vendor'] as const),
     );
     fc.assert(
-      fc.property(fc.array(fc.tuple(planted, fc.boolean()), { maxLength: 8 }), (steps) => {
-        const plants = steps.map(([plant]) => plant);
+      fc.property(fc.array(fc.tuple(planted, fc.boolean(), fc.boolean()), { maxLength: 8 }), (steps) => {
+        // Whatever has changed, nothing is named where nothing was missed.
+        const plants = steps.map(([plant, , isMissed]) => (isMissed ? plant : 'none'));
         let view: NonNullable<Asked['view']> = {};
         let messages = array(10);
         let settings: Asked = {};
-        const requests = steps.map(([plant, isKnown], at): Asked => {
+        const requests = steps.map(([plant, isKnown, isMissed], at): Asked => {
           messages = [...messages, `n${at}`.padEnd(3, '.')];
           if (plant === 'message') messages = messages.with(at, `e${at}`.padEnd(3, '.'));
           if (plant in NO_SETTINGS) settings = { ...settings, [plant]: `${at}` };
@@ -232,7 +233,13 @@ describe('the cause of a cache miss', () => {
           if (plant === 'own_tools') settings = { ...settings, ownTools: `${at}` };
           // Its isolate may know of a move, and take something for one that is none.
           const own = isKnown ? { own: { cause: 'move' } as const } : {};
-          return { ...settings, view, array: messages, ...own, ...(plant === 'none' ? {} : MISSED) };
+          return {
+            ...settings,
+            view,
+            array: messages,
+            ...own,
+            ...(plant === 'none' || !isMissed ? {} : MISSED),
+          };
         });
         const found = course({ view: {} }, ...requests)
           .slice(1)
