@@ -4,7 +4,7 @@
  */
 
 import type { Config } from '../config.ts';
-import { summarizesOnDemand } from '../memory/models/own-compaction.ts';
+import { mayCompactItself, summarizesOnDemand } from '../memory/models/own-compaction.ts';
 import { passesThrough, upstreamCompaction } from '../memory/modes/strategy.ts';
 import type { MemoryStrategy } from '../memory/modes/table.ts';
 import type { Additions, ModelRequest, OwnCompaction } from '../protocol/model-request.ts';
@@ -15,8 +15,11 @@ import { isRefused } from './model-refusals.ts';
 type Upstream = Pick<Config, 'nativeCompaction'>;
 
 /** Whether the upstream can compact this request's conversation. */
-export function upstreamCompacts({ hasCompaction }: ModelRequest, { nativeCompaction }: Upstream): boolean {
-  return hasCompaction && nativeCompaction;
+export function upstreamCompacts(
+  { hasCompaction, model }: Pick<ModelRequest, 'hasCompaction' | 'model'>,
+  { nativeCompaction }: Upstream,
+): boolean {
+  return hasCompaction && nativeCompaction && mayCompactItself(model);
 }
 
 /**

@@ -1,4 +1,4 @@
-/** Which models' API summarizes a conversation on demand, and signs what it has written. */
+/** Which models' API compacts a conversation, on demand or within a request. */
 import { baseName, type FamilyRow, rowOf } from './families.ts';
 
 /**
@@ -16,4 +16,12 @@ const ROWS: readonly FamilyRow[] = [
 /** @param model its name, as it is sent */
 export function summarizesOnDemand(model: string | undefined): boolean {
   return model !== undefined && rowOf(baseName(model), ROWS) !== undefined;
+}
+
+/**
+ * Whether its API may compact within a request (`context_management`). xAI's has a call of its own,
+ * and ignores the field without an error (docs/vendors.md#a-vendors-own-compaction).
+ */
+export function mayCompactItself(model: string | undefined): boolean {
+  return model === undefined || !baseName(model).startsWith('grok');
 }

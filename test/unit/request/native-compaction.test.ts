@@ -4,7 +4,7 @@ import type { MemoryStrategy } from '../../../src/memory/modes/table.ts';
 import type { ModelRequest } from '../../../src/protocol/model-request.ts';
 import { readResponsesRequest } from '../../../src/protocol/responses/request.ts';
 import type { ChosenStrategy } from '../../../src/request/choose-strategy.ts';
-import { compactionOf, withCompaction } from '../../../src/request/native-compaction.ts';
+import { compactionOf, upstreamCompacts, withCompaction } from '../../../src/request/native-compaction.ts';
 
 const encoder = new TextEncoder();
 
@@ -56,6 +56,16 @@ describe('an upstream that compacts', () => {
       { type: 'compaction', compact_threshold: 5_000 },
     ]);
     expect(sent({}, 'auto', true)).toBeUndefined();
+  });
+
+  it('is not asked for a model whose API ignores such a wish', () => {
+    const native = { mode: 'native', compact_threshold: 5_000 };
+    for (const model of ['grok-4.7', 'x-ai/grok-4.6']) {
+      expect(sent({ model }, native, true)).toBeUndefined();
+      expect(upstreamCompacts(requestOf({ model }), { nativeCompaction: true })).toBe(false);
+      expect(sent({ model, ...asked }, native, true)).toBeUndefined();
+    }
+    expect(upstreamCompacts(requestOf({ model: 'gpt-6.2-sol' }), { nativeCompaction: true })).toBe(true);
   });
 
   it('leaves the view as it is', () => {
