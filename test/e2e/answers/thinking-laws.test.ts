@@ -137,7 +137,7 @@ describe.each(FORMS)(
               // Within a turn, a loss is reported where it happens, and nowhere else.
               if (left !== undefined && now <= left) expect(reasoning_dropped).toBeUndefined();
               else if (left !== undefined) expect(reasoning_dropped?.blocks).toBe(now - left);
-              // Inside of a turn, a move waits while there is room, unless its caller enforces the budget.
+              // Inside of a turn, a move waits while there is room.
               const isPatient = fields.memory_strategy === PATIENT && last?.retrieval === undefined;
               if (isPatient && memory.tokens && last?.tokens && reasoning_dropped?.cause === 'move')
                 expect(last.tokens.after + memory.tokens.before - last.tokens.before).toBeGreaterThan(LATE);
