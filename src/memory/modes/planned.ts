@@ -107,7 +107,7 @@ export interface Planned extends ViewNeeds {
   readonly dropped: readonly number[];
   /** Contents that were asked for again after they had left the view. Absent if there are none. */
   readonly misses?: readonly Miss[];
-  /** Bound thinking to what has changed. Absent if none has left. */
+  /** Thinking that is bound to what has changed. Absent if none has left. */
   readonly thinking?: LeftThinking;
   /** Absent where no limit of bytes has shaped the view. */
   readonly bytes?: PlannedBytes;
