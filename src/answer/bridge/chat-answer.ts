@@ -108,6 +108,6 @@ class ChatChunks implements Chunks {
 
   private last(): Uint8Array[] {
     const frame = this.splitter.last();
-    return [...(frame ? this.stream.push(frame) : []), ...this.stream.end()];
+    return frame ? [...this.stream.push(frame)] : [];
   }
 }

@@ -65,11 +65,6 @@ export interface AnswerReader {
 export interface BridgedStream {
   /** Takes a frame; returns frames of chat. Comments pass. */
   push(frame: Frame): readonly Uint8Array[];
-  /**
-   * Called after the last byte. Without the upstream's last event there is no finish chunk: then
-   * the reader of chat reports an answer that has broken off.
-   */
-  end(): readonly Uint8Array[];
   /** Known once `push` has returned the finish chunk. Undefined if the answer is not complete. */
   readonly kept: KeptOutput | undefined;
 }

@@ -20,20 +20,20 @@ export interface ChunkHead {
   readonly service_tier?: unknown;
 }
 
-type Frames = readonly Uint8Array[];
-
-/** Takes what an answer says. Frames are for the caller. */
+/** Takes what an answer says. */
 export interface AnswerWriter {
   /** Sets what all further chunks say. */
   open(head: ChunkHead): void;
-  /** The chunk that names the role; none if it has been written. */
-  begin(): Frames;
+  /** Names the role, once. */
+  begin(): void;
   /** @param more members of the choice, such as `logprobs` */
-  delta(delta: JsonObject, more?: JsonObject): Frames;
+  delta(delta: JsonObject, more?: JsonObject): void;
   /** The end of an answer. @param usage undefined if the upstream has reported none */
-  finish(reason: string, usage: JsonObject | undefined): Frames;
+  finish(reason: string, usage: JsonObject | undefined): void;
   /** The end of one that has failed. @param status of HTTP, where nothing has been written */
-  error(error: AnswerFault, status: number): Frames;
+  error(error: AnswerFault, status: number): void;
+  /** The frames for the caller since the last call. */
+  frames(): readonly Uint8Array[];
 }
 
 const NOTHING: ChunkHead = { id: 'chatcmpl-memory', created: 0, model: '' };
@@ -43,6 +43,7 @@ export class ChunkWriter implements AnswerWriter {
   private readonly asksUsage: boolean;
   private head = NOTHING;
   private hasBegun = false;
+  private written: Uint8Array[] = [];
 
   /** @param asksUsage whether the caller asks for usage: then each chunk has the member */
   constructor(asksUsage: boolean) {
@@ -53,33 +54,39 @@ export class ChunkWriter implements AnswerWriter {
     this.head = head;
   }
 
-  begin(): Frames {
-    if (this.hasBegun) return [];
+  begin(): void {
+    if (this.hasBegun) return;
     this.hasBegun = true;
-    return [this.chunk([choiceOf({ role: 'assistant', content: '', refusal: null })])];
+    this.chunk([choiceOf({ role: 'assistant', content: '', refusal: null })]);
   }
 
-  delta(delta: JsonObject, more: JsonObject = {}): Frames {
-    return [...this.begin(), this.chunk([{ ...choiceOf(delta), ...more }])];
+  delta(delta: JsonObject, more: JsonObject = {}): void {
+    this.begin();
+    this.chunk([{ ...choiceOf(delta), ...more }]);
   }
 
-  finish(reason: string, usage: JsonObject | undefined): Frames {
-    const last = this.delta({}, { finish_reason: reason });
-    const counted = this.asksUsage && usage ? [this.chunk([], usage)] : [];
-    return [...last, ...counted, dataFrame(DONE)];
+  finish(reason: string, usage: JsonObject | undefined): void {
+    this.delta({}, { finish_reason: reason });
+    if (this.asksUsage && usage) this.chunk([], usage);
+    this.written.push(dataFrame(DONE));
   }
 
   /** No finish reason and no `[DONE]` follow. */
-  error(error: AnswerFault): Frames {
-    return [dataFrame(JSON.stringify({ error }))];
+  error(error: AnswerFault): void {
+    this.written.push(dataFrame(JSON.stringify({ error })));
   }
 
-  private chunk(choices: readonly JsonObject[], usage: JsonObject | null = null): Uint8Array {
+  frames(): readonly Uint8Array[] {
+    const { written } = this;
+    this.written = [];
+    return written;
+  }
+
+  private chunk(choices: readonly JsonObject[], usage: JsonObject | null = null): void {
     const { id, created, ...head } = this.head;
     const counted = this.asksUsage ? { usage } : {};
-    return dataFrame(
-      JSON.stringify({ id, object: 'chat.completion.chunk', created, ...head, choices, ...counted }),
-    );
+    const chunk = { id, object: 'chat.completion.chunk', created, ...head, choices, ...counted };
+    this.written.push(dataFrame(JSON.stringify(chunk)));
   }
 }
 
@@ -103,19 +110,16 @@ export class WholeAnswer implements AnswerWriter {
     this.head = head;
   }
 
-  begin(): Frames {
-    return [];
-  }
+  begin(): void {}
 
-  delta({ tool_calls, ...said }: JsonObject, { logprobs }: JsonObject = {}): Frames {
+  delta({ tool_calls, ...said }: JsonObject, { logprobs }: JsonObject = {}): void {
     this.message.add(said);
     for (const { index, ...piece } of partsIn(tool_calls))
       this.calls[Number(index)] = longer(this.calls[Number(index)], piece);
     this.logprobs.push(...partsIn(asObject(logprobs).content));
-    return [];
   }
 
-  finish(reason: string, usage: JsonObject | undefined): Frames {
+  finish(reason: string, usage: JsonObject | undefined): void {
     const { id, created, ...head } = this.head;
     const { content = null, refusal = null, ...others } = this.message.fields;
     const tool_calls = this.calls.length > 0 ? { tool_calls: this.calls } : {};
@@ -125,12 +129,14 @@ export class WholeAnswer implements AnswerWriter {
     const counted = usage ? { usage } : {};
     this.ended = { id, object: 'chat.completion', created, ...head, choices, ...counted };
     this.status = 200;
-    return [];
   }
 
-  error(error: AnswerFault, status: number): Frames {
+  error(error: AnswerFault, status: number): void {
     this.ended = { error };
     this.status = status;
+  }
+
+  frames(): readonly Uint8Array[] {
     return [];
   }
 
@@ -149,9 +155,13 @@ function longer(call: JsonObject = {}, piece: JsonObject): JsonObject {
   return { ...call, ...piece, [kind]: { ...known, ...more, [text]: whole } };
 }
 
-/** The body of an error in OpenAI's form. The upstream's type and words stay. */
-export function errorBody(body: Uint8Array, status: number): Uint8Array {
+/** The error that a body reports, in the upstream's words. Its type stays. */
+export function faultIn(body: Uint8Array, status: number): AnswerFault {
   const text = decoder.decode(body);
-  const words = text.trim() || `The upstream answered with status ${status}.`;
-  return encoder.encode(JSON.stringify({ error: saidFault(parseObject(text) ?? {}, words) }));
+  return saidFault(parseObject(text) ?? {}, text.trim() || `The upstream answered with status ${status}.`);
+}
+
+/** The body of an error in OpenAI's form. */
+export function errorBody(body: Uint8Array, status: number): Uint8Array {
+  return encoder.encode(JSON.stringify({ error: faultIn(body, status) }));
 }

@@ -1,53 +1,200 @@
 /**
- * An answer of Messages as a chat completion
- * (https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons).
+ * An answer of Messages in chat's form
+ * (https://platform.claude.com/docs/en/build-with-claude/streaming).
  */
-import { asObject, isObject, type JsonObject, parseObject } from '../../../lib/json.ts';
+import { asObject, asString, isObject, type JsonObject, parseObject } from '../../../lib/json.ts';
+import { saidFault } from '../../answers/said-fault.ts';
+import type { Frame } from '../../answers/sse.ts';
 import { levels } from '../../json/outline.ts';
 import { fieldOf, jsonOf, scanObject, textOf } from '../../json/spans.ts';
+import { GatheredBlock } from '../../messages/answer-blocks.ts';
 import { statusOf } from '../../messages/errors.ts';
-import type { AnswerReader, BridgedAnswer } from '../bridge.ts';
-import { ChunkWriter, errorBody, WholeAnswer } from '../chunks.ts';
-import { isCut, keptOf, type Reading } from './said.ts';
-import { MessageChunks } from './stream.ts';
+import { errorIn } from '../../messages/failed.ts';
+import { runUsageOf, usageWith } from '../../messages/usage.ts';
+import type { BridgeOptions } from '../bridge.ts';
+import { type AnswerWriter, type ChunkHead, faultIn } from '../chunks.ts';
+import { AnswerFeed, Saying } from '../feed.ts';
+import type { ShortNames } from '../short-names.ts';
+import { detailOf } from './thinking.ts';
 
-export class MessagesReader implements AnswerReader {
+/** What an answer is read with. */
+export interface Reading {
+  readonly names: ShortNames;
+  readonly options: Pick<BridgeOptions, 'showsReasoning' | 'now'>;
+}
+
+/** A block that is being written, and the index of its call. */
+interface OpenBlock {
+  readonly gathered: GatheredBlock;
+  readonly call: number | undefined;
+  /** Whether events have said anything of its input. */
+  hasInput: boolean;
+}
+
+/** The reasons after which an answer can be sent back as it is. */
+const COMPLETE: ReadonlySet<unknown> = new Set(['end_turn', 'stop_sequence', 'tool_use']);
+
+/** Reasons for which chat has another word than `stop`. */
+const REASONS: ReadonlyMap<unknown, string> = new Map([
+  ['tool_use', 'tool_calls'],
+  ['max_tokens', 'length'],
+  ['model_context_window_exceeded', 'length'],
+  ['refusal', 'content_filter'],
+]);
+
+/**
+ * A pause comes with tools that the API runs, which no chat body asks for, and ends once the answer
+ * is sent back. Chat has no word for that, and each of its reasons would end the answer.
+ */
+const PAUSED = 'The model has paused its turn, and an answer over chat cannot be continued.';
+const REFUSED = 'The API refused to answer this request.';
+
+export class MessageFeed extends AnswerFeed {
   private readonly reading: Reading;
-  readonly error = errorBody;
+  private readonly saying: Saying;
+  /** By `index`, in which the API numbers them. */
+  private readonly blocks = new Map<unknown, OpenBlock>();
+  private usage: JsonObject | undefined;
+  private stop: JsonObject = {};
+  /** Whether the next text is no part of the one before. Citations divide a text into blocks. */
+  private isNext = false;
+  private before: unknown;
 
-  constructor(reading: Reading) {
+  constructor(reading: Reading, writer: AnswerWriter) {
+    super(writer);
     this.reading = reading;
+    this.saying = new Saying(writer, reading.options.showsReasoning);
   }
 
   /** A call has the bytes of its input; one that is cut short is none. */
-  answer(json: Uint8Array): BridgedAnswer {
-    const writer = new WholeAnswer();
-    const stream = new MessageChunks(this.reading, writer);
+  whole(json: Uint8Array): void {
     const root = scanObject(json, levels(3));
     const content = root && fieldOf(root, 'content')?.value;
     if (!root || content?.items === undefined) {
       const error = parseObject(new TextDecoder().decode(json))?.error;
       const status = isObject(error) ? statusOf(error.type) : 502;
-      return { body: errorBody(json, status), status };
+      this.fail(faultIn(json, status), status);
+      return;
     }
     const { stop_reason, stop_details, ...message } = jsonOf(json, root) as JsonObject;
-    stream.take({ type: 'message_start', message });
+    this.take({ type: 'message_start', message });
     for (const [index, item] of content.items.entries()) {
       const content_block = asObject(jsonOf(json, item));
       const isLast = index === content.items.length - 1;
-      if (content_block.type === 'tool_use' && isLast && isCut(stop_reason)) break;
+      if (content_block.type === 'tool_use' && isLast && REASONS.get(stop_reason) === 'length') break;
       const input = fieldOf(item, 'input')?.value;
-      stream.take({ type: 'content_block_start', index, content_block });
+      this.take({ type: 'content_block_start', index, content_block });
       const delta = input && { type: 'input_json_delta', partial_json: textOf(json, input) };
-      if (delta) stream.take({ type: 'content_block_delta', index, delta });
-      stream.take({ type: 'content_block_stop', index });
+      if (delta) this.take({ type: 'content_block_delta', index, delta });
+      this.take({ type: 'content_block_stop', index });
     }
-    stream.take({ type: 'message_delta', delta: { stop_reason, stop_details } });
-    stream.take({ type: 'message_stop' });
-    return writer.answer(stream.kept && keptOf(textOf(json, content)));
+    this.take({ type: 'message_delta', delta: { stop_reason, stop_details } });
+    this.take({ type: 'message_stop' });
+    if (this.kept) this.kept = { api: 'messages', json: textOf(json, content) };
   }
 
-  stream(): MessageChunks {
-    return new MessageChunks(this.reading, new ChunkWriter(this.reading.asksUsage));
+  protected take(event: JsonObject, _?: Frame): void {
+    const { type, index } = event;
+    if (errorIn(event) !== undefined) {
+      const fault = saidFault(event);
+      this.fail(fault, statusOf(fault.type));
+    } else if (type === 'message_start') {
+      const message = asObject(event.message);
+      this.usage = usageWith(this.usage, message.usage);
+      this.writer.open(headOf(message, this.reading));
+      this.writer.begin();
+    } else if (type === 'content_block_start') this.open(index, asObject(event.content_block));
+    else if (type === 'content_block_delta') this.add(this.blocks.get(index), asObject(event.delta));
+    else if (type === 'content_block_stop') this.close(this.blocks.get(index));
+    else if (type === 'message_stop') this.ended();
+    else if (type === 'message_delta') {
+      this.usage = usageWith(this.usage, event.usage);
+      this.stop = { ...this.stop, ...asObject(event.delta) };
+    }
   }
+
+  private open(index: unknown, block: JsonObject): void {
+    const { type, id, name } = block;
+    this.isNext ||= type === 'text' && this.before !== 'text';
+    this.before = type;
+    const called = this.reading.names.long(asString(name));
+    const call = type === 'tool_use' ? this.saying.call(id, 'function', called, '') : undefined;
+    this.blocks.set(index, { gathered: new GatheredBlock(block), call, hasInput: false });
+    if (type === 'text') this.say(asString(block.text));
+    if (type === 'thinking') this.saying.thought(asString(block.thinking), true);
+  }
+
+  private add(open: OpenBlock | undefined, delta: JsonObject): void {
+    if (!open) return;
+    const { gathered, call } = open;
+    if (delta.type === 'text_delta') this.say(asString(delta.text));
+    if (delta.type === 'thinking_delta')
+      this.saying.thought(asString(delta.thinking), asString(gathered.block.thinking) === '');
+    // The first one may be empty.
+    if (delta.partial_json === '') return;
+    open.hasInput ||= delta.partial_json !== undefined;
+    if (call !== undefined) this.saying.input(call, 'function', asString(delta.partial_json));
+    gathered.add(delta);
+  }
+
+  /** A call without deltas has all of its input in its first event. */
+  private close(open: OpenBlock | undefined): void {
+    if (!open) return;
+    const { gathered, call, hasInput } = open;
+    if (call !== undefined && !hasInput) this.saying.input(call, 'function', gathered.input ?? '{}');
+    const detail = detailOf(gathered.block);
+    if (detail) this.saying.detail(detail);
+  }
+
+  private say(text: string): void {
+    this.saying.text(text, this.isNext);
+    if (text !== '') this.isNext = false;
+  }
+
+  private ended(): void {
+    const { stop_reason: reason, stop_details } = this.stop;
+    if (reason === 'refusal') this.saying.refusal(asString(asObject(stop_details).explanation) || REFUSED);
+    const all = [...this.blocks.values()].map(({ gathered }) => gathered);
+    // What a call has as its input need not be JSON.
+    const isKept = COMPLETE.has(reason) && all.every(({ input = '{}' }) => parseObject(input) !== undefined);
+    const json = `[${all.map((block) => block.json).join(',')}]`;
+    const kept = isKept ? ({ api: 'messages', json } as const) : undefined;
+    if (reason === 'pause_turn') this.fail(saidFault({ error: PAUSED }), 502);
+    else this.finish(REASONS.get(reason) ?? 'stop', usageOf(this.usage), kept);
+  }
+}
+
+/** What all chunks of an answer say. The API gives no time. */
+function headOf({ id, model, usage }: JsonObject, { options }: Reading): ChunkHead {
+  const tier = TIERS.get(asObject(usage).service_tier);
+  return {
+    id: `chatcmpl-${asString(id).replace(/^msg_/, '')}`,
+    created: options.now ?? 0,
+    model,
+    ...(tier === undefined ? {} : { service_tier: tier }),
+  };
+}
+
+const TIERS: ReadonlyMap<unknown, string> = new Map([
+  ['standard', 'default'],
+  ['priority', 'priority'],
+]);
+
+/** The usage in chat's terms, where the prompt has all that was read. Absent stays absent. */
+function usageOf(usage: unknown): JsonObject | undefined {
+  const counted = isObject(usage) ? runUsageOf(usage) : undefined;
+  if (!counted) return undefined;
+  const { input, cached, cache_writes, output } = counted;
+  const { thinking_tokens: thought } = asObject(asObject(usage).output_tokens_details);
+  const details = {
+    ...(cached === null ? {} : { cached_tokens: cached }),
+    ...(cache_writes === null ? {} : { cache_write_tokens: cache_writes }),
+  };
+  return {
+    ...(input === null ? {} : { prompt_tokens: input }),
+    ...(output === null ? {} : { completion_tokens: output }),
+    ...(input === null || output === null ? {} : { total_tokens: input + output }),
+    ...(Object.keys(details).length > 0 ? { prompt_tokens_details: details } : {}),
+    ...(typeof thought !== 'number' ? {} : { completion_tokens_details: { reasoning_tokens: thought } }),
+  };
 }

@@ -11,8 +11,9 @@ import { MARK_FIELD, MESSAGES_MARKS } from '../../messages/block.ts';
 import { readMessagesRequest } from '../../messages/request.ts';
 import type { Bridge, BridgeOptions, ChatBody } from '../bridge.ts';
 import { asksUsage, fieldsIn, fieldTable, isEmpty, obstacleIn, partsIn, says } from '../chat-fields.ts';
+import { readerOf } from '../feed.ts';
 import { ShortNames } from '../short-names.ts';
-import { MessagesReader } from './answer.ts';
+import { MessageFeed } from './answer.ts';
 import { samplingFrom, thinkingFrom } from './thinking.ts';
 import { toolsFrom } from './tools.ts';
 import { turnsOf } from './turns.ts';
@@ -82,7 +83,7 @@ export const messagesBridge: Bridge = {
       headers: [VERSION],
       listed: /"source":\{"type":"file"/.test(json) ? FILES : undefined,
       body: marked(encoder.encode(json), json, options),
-      reader: new MessagesReader({ names, asksUsage: asksUsage(chat), options }),
+      reader: readerOf(asksUsage(chat), (writer) => new MessageFeed({ names, options }, writer)),
       notices: [...notices],
     };
   },

@@ -139,9 +139,8 @@ function blockOfDetail({ type, format, text, signature, data }: JsonObject): Jso
 }
 
 /** A block of thinking as a detail; undefined for any other block. */
-export function detailOf(block: JsonObject, index: number): JsonObject | undefined {
-  const { type, thinking, signature, data } = block;
-  const head = { format: DETAIL_FORMAT, index };
-  if (type === 'thinking') return { type: 'reasoning.text', text: thinking, signature, ...head };
-  return type === 'redacted_thinking' ? { type: 'reasoning.encrypted', data, ...head } : undefined;
+export function detailOf({ type, thinking, signature, data }: JsonObject): JsonObject | undefined {
+  const format = DETAIL_FORMAT;
+  if (type === 'thinking') return { type: 'reasoning.text', text: thinking, signature, format };
+  return type === 'redacted_thinking' ? { type: 'reasoning.encrypted', data, format } : undefined;
 }

@@ -1,35 +1,124 @@
-/** Answers of the Responses API in chat's form. */
-import { parseObject } from '../../../lib/json.ts';
-import { FrameSplitter } from '../../answers/sse.ts';
-import type { AnswerReader, BridgedAnswer } from '../bridge.ts';
-import { ChunkWriter, errorBody, WholeAnswer } from '../chunks.ts';
-import type { Asked } from './items.ts';
-import { ChatFromResponses } from './stream.ts';
+/** An answer of the Responses API in chat's form. */
+import { asObject, asString, isObject, type JsonObject, parseObject } from '../../../lib/json.ts';
+import type { AnswerFault } from '../../answers/answer-format.ts';
+import { saidFault } from '../../answers/said-fault.ts';
+import { type Frame, FrameSplitter } from '../../answers/sse.ts';
+import { FAILED } from '../../responses/failed.ts';
+import { isError } from '../../responses/stream.ts';
+import { OPENS } from '../../responses/stream-items.ts';
+import { says } from '../chat-fields.ts';
+import type { AnswerWriter } from '../chunks.ts';
+import { AnswerFeed, Saying } from '../feed.ts';
+import { AnswerDeltas } from './deltas.ts';
+import { type Asked, finishOf, headOf, keptOutput, outputIn, unpacked, usageFrom } from './items.ts';
 
-/** Reads the answer to one body. */
-export class ResponsesReader implements AnswerReader {
+/** Events that end an answer, and its status if the response does not say a worse one. */
+const ENDS: ReadonlyMap<string, string> = new Map([
+  ['response.completed', 'completed'],
+  ['response.incomplete', 'incomplete'],
+  [FAILED, 'failed'],
+]);
+/** Statuses that are worse than `completed`. Any other may be the one that it began with. */
+const WORSE: ReadonlySet<unknown> = new Set(['incomplete', 'failed', 'cancelled']);
+
+const NO_OUTPUT = 'The upstream sent an answer without output.';
+const NOT_COMPLETE = 'The upstream sent an answer that is not complete: its status is ';
+
+/** Reads one answer. Nothing is written before the response has any content. */
+export class ResponseFeed extends AnswerFeed {
   private readonly asked: Asked;
-  readonly error = errorBody;
+  private readonly saying: Saying;
+  private readonly deltas: AnswerDeltas;
+  private opened: JsonObject | undefined;
 
-  constructor(asked: Asked) {
+  constructor(asked: Asked, writer: AnswerWriter) {
+    super(writer);
     this.asked = asked;
+    this.saying = new Saying(writer, asked.showsReasoning);
+    this.deltas = new AnswerDeltas(asked, this.saying);
   }
 
   /** @param json or the events of an upstream that only streams */
-  answer(json: Uint8Array): BridgedAnswer {
-    const writer = new WholeAnswer();
-    const stream = new ChatFromResponses(this.asked, writer);
+  whole(json: Uint8Array): void {
     const response = parseObject(new TextDecoder().decode(json));
-    if (response) stream.whole(response);
-    else {
+    if (!response) {
       const splitter = new FrameSplitter(json.length);
-      const last = (frames = splitter.push(json)) => [...frames, splitter.last() ?? []].flat();
-      for (const frame of last()) stream.push(frame);
+      for (const frame of splitter.push(json)) this.push(frame);
+      const last = splitter.last();
+      if (last) this.push(last);
+      return;
     }
-    return writer.answer(stream.kept);
+    const { reason } = asObject(response.incomplete_details);
+    const status = response.status ?? (says(reason) ? 'incomplete' : 'completed');
+    if (isError(response)) this.failed(response);
+    else if (status !== 'failed' && !outputIn(response)) this.fail(saidFault({ error: NO_OUTPUT }), 502);
+    else this.ended({ ...response, status });
   }
 
-  stream(): ChatFromResponses {
-    return new ChatFromResponses(this.asked, new ChunkWriter(this.asked.asksUsage));
+  protected take(event: JsonObject, frame: Frame): void {
+    const type = asString(event.type);
+    const status = ENDS.get(type);
+    if (isError(event)) this.failed(event);
+    else if (status !== undefined) {
+      const response = asObject(event.response);
+      const isWorse = status === 'completed' && WORSE.has(response.status);
+      this.ended({ ...response, ...(isWorse ? {} : { status }) });
+    } else if (OPENS.has(type)) this.open(event.response);
+    else if (type.startsWith('response.')) {
+      this.writer.begin();
+      this.deltas.take({ type, fields: event, data: frame.data ?? '', frame });
+    }
   }
+
+  private open(response: unknown): void {
+    if (this.opened || !isObject(response)) return;
+    this.opened = response;
+    this.writer.open(headOf(response));
+  }
+
+  private ended(response: JsonObject): void {
+    const { status, error } = response;
+    if (status === 'failed' || says(error)) this.failed(response);
+    else if (status === 'incomplete' || status === 'completed') this.say(response, status === 'incomplete');
+    else this.fail(saidFault({ error: `${NOT_COMPLETE}${status}.` }), 502);
+  }
+
+  private say(response: JsonObject, isCut: boolean): void {
+    this.writer.open(headOf({ ...this.opened, ...response, ...idOf(this.opened) }));
+    const listed = outputIn(response) ?? [];
+    this.deltas.takeOutput(listed, isCut);
+    const output = listed.length > 0 ? listed : this.deltas.output;
+    const items = output.flatMap((item) => unpacked(item, this.asked));
+    const kept = isCut ? undefined : keptOutput(items, this.asked);
+    this.finish(finishOf(response, this.saying.calls), usageFrom(response.usage), kept);
+  }
+
+  private failed(said: JsonObject): void {
+    const { fault, status } = failure(said);
+    this.fail(fault, status);
+  }
+}
+
+/** Chunks have one id, even if the upstream's last event has another one. */
+function idOf(opened: JsonObject | undefined): JsonObject {
+  return opened?.id === undefined ? {} : { id: opened.id, created_at: opened.created_at };
+}
+
+/** Codes of a failed response by which the caller has to change its request. */
+const LASTING = /^(?:invalid_|context_length_exceeded$|bio_policy$|cyber_policy$)|image/;
+
+const TYPES: ReadonlyMap<number, string> = new Map([
+  [400, 'invalid_request_error'],
+  [429, 'rate_limit_error'],
+]);
+
+/** The error of a response that has failed, or of an event, and its status of HTTP in chat. */
+function failure(said: JsonObject): { readonly fault: AnswerFault; readonly status: number } {
+  const { type: event, sequence_number: _, ...fields } = said;
+  const error = asObject(fields.error ?? (event === 'error' ? fields : {}));
+  const code = asString(error.code);
+  const isLimit = code === 'rate_limit_exceeded' || code === 'insufficient_quota';
+  const status = isLimit ? 429 : LASTING.test(code) ? 400 : 500;
+  const type = TYPES.get(status) ?? 'server_error';
+  return { fault: saidFault({ error: { type, ...error } }), status };
 }

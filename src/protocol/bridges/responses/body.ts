@@ -8,8 +8,9 @@ import { asObject, asString, isObject, type JsonObject } from '../../../lib/json
 import { mayReason } from '../../../memory/models/upstream-apis.ts';
 import type { Bridge, BridgeOptions, ChatBody } from '../bridge.ts';
 import { asksUsage, fieldsIn, fieldTable, isEmpty, obstacleIn, says } from '../chat-fields.ts';
+import { readerOf } from '../feed.ts';
 import { ShortNames } from '../short-names.ts';
-import { ResponsesReader } from './answer.ts';
+import { ResponseFeed } from './answer.ts';
 import { inputOf } from './messages.ts';
 import { choiceFrom, formatFrom, toolFrom, webSearchFrom } from './tools.ts';
 
@@ -44,12 +45,9 @@ export const responsesBridge: Bridge = {
     const fields = { ...same, ...fieldsFrom(chat, options, names, notices) };
     const input = inputOf(chat, kept, options, { names, notices });
     const json = `${JSON.stringify(fields).slice(0, -1)},"input":${input}}`;
-    const reader = new ResponsesReader({
-      names,
-      tools: new Set(toolsIn(chat).map(nameOf)),
-      asksUsage: asksUsage(chat),
-      showsReasoning: options.showsReasoning,
-    });
+    const { showsReasoning } = options;
+    const asked = { names, tools: new Set(toolsIn(chat).map(nameOf)), showsReasoning };
+    const reader = readerOf(asksUsage(chat), (writer) => new ResponseFeed(asked, writer));
     return { path: 'responses', headers: [], body: encoder.encode(json), reader, notices: [...notices] };
   },
 };

@@ -5,14 +5,9 @@
 import { asObject, asString, type JsonObject, parseObject } from '../../../lib/json.ts';
 import { withMovedCitations } from '../../chat/citations.ts';
 import { indexOf, type KnownItem, type StreamEvent, StreamItems } from '../../responses/stream-items.ts';
-import { type Asked, callOf, inputOfCall, isCall, isPack, partsOf, unpacked } from './items.ts';
+import type { Saying } from '../feed.ts';
+import { type Asked, callId, callType, isCall, isPack, partsOf, unpacked } from './items.ts';
 import { ENCRYPTED_DETAIL } from './messages.ts';
-
-/** A delta, and what its choice has beside it. */
-export interface Piece {
-  readonly delta: JsonObject;
-  readonly beside?: JsonObject;
-}
 
 interface SaidItem extends KnownItem {
   /** By kind and index of a part, the text that has been given out. */
@@ -36,46 +31,34 @@ const TEXTS: Readonly<Record<string, readonly [kind: Kind, index: string, whole:
 };
 
 const OF_TEXT = /^response\.(\w+)\.(delta|done)$/;
-const PARAGRAPH = '\n\n';
 
-/** Makes deltas of one answer. */
+/** Says one answer. */
 export class AnswerDeltas {
   private readonly asked: Asked;
+  private readonly saying: Saying;
   private readonly items = new StreamItems<SaidItem>();
-  /** How many calls have been given out. */
-  calls = 0;
-  /** Characters of the content that have been given out. */
-  private length = 0;
   /** The last message with text. */
   private message: SaidItem | undefined;
-  private hasThought = false;
   private isCut = false;
-  /** How many encrypted pieces of reasoning have been given out. */
-  private details = 0;
 
-  constructor(asked: Asked) {
+  constructor(asked: Asked, saying: Saying) {
     this.asked = asked;
+    this.saying = saying;
   }
 
   /** Takes an event of the stream. One of an unknown type says nothing. */
-  take(event: StreamEvent): Piece[] {
+  take(event: StreamEvent): void {
     const { type, fields } = event;
     const [, name = '', phase] = OF_TEXT.exec(type) ?? [];
     const text = TEXTS[name];
-    if (text) return this.takeText(event, text, phase === 'done');
     const item = asObject(fields.item);
-    switch (type) {
-      case 'response.output_item.added':
-        return this.isKnown(event, item) ? [] : this.opened(this.add(item, indexOf(event)));
-      case 'response.output_item.done':
-        return this.takeItem(event, item);
-      case 'response.output_text.annotation.added': {
-        const state = this.items.find(event, {});
-        const at = numberIn(fields, 'content_index');
-        return state ? this.cite(state, at, [fields.annotation]) : [];
-      }
-      default:
-        return [];
+    if (text) this.takeText(event, text, phase === 'done');
+    else if (type === 'response.output_item.done') this.takeItem(event, item);
+    else if (type === 'response.output_item.added') {
+      if (!this.isKnown(event, item)) this.opened(this.add(item, indexOf(event)));
+    } else if (type === 'response.output_text.annotation.added') {
+      const state = this.items.find(event, {});
+      if (state) this.cite(state, numberIn(fields, 'content_index'), [fields.annotation]);
     }
   }
 
@@ -84,15 +67,15 @@ export class AnswerDeltas {
    *
    * @param isCut whether the answer is cut short: then a call without whole arguments is none
    */
-  takeOutput(output: readonly JsonObject[], isCut: boolean): Piece[] {
+  takeOutput(output: readonly JsonObject[], isCut: boolean): void {
     this.isCut = isCut;
     const { states } = this.items;
-    if (states.length >= output.length && states.every(({ done }) => done)) return [];
+    if (states.length >= output.length && states.every(({ done }) => done)) return;
     const isStreamed = states.length > 0;
-    return output.flatMap((item, index) => {
+    for (const [index, item] of output.entries()) {
       const known = isStreamed ? this.items.findInOutput(index, item) : undefined;
-      return known?.done ? [] : this.ended(known ?? this.add(item, undefined), item);
-    });
+      if (!known?.done) this.ended(known ?? this.add(item, undefined), item);
+    }
   }
 
   /** The items that have ended. */
@@ -113,33 +96,23 @@ export class AnswerDeltas {
   }
 
   /** Takes an item that has ended. One that ends for the second time says nothing. */
-  private takeItem(event: StreamEvent, item: JsonObject): Piece[] {
+  private takeItem(event: StreamEvent, item: JsonObject): void {
     const known = this.items.find(event, item);
-    if (known?.done && item.id !== undefined && known.done.id === item.id) return [];
+    if (known?.done && item.id !== undefined && known.done.id === item.id) return;
     const isOpen = known && !known.done && known.added.type === item.type;
-    return this.ended(isOpen ? known : this.add(item, indexOf(event)), item);
+    this.ended(isOpen ? known : this.add(item, indexOf(event)), item);
   }
 
-  private takeText(
-    event: StreamEvent,
-    [kind, index, whole]: (typeof TEXTS)[string],
-    isDone: boolean,
-  ): Piece[] {
+  private takeText(event: StreamEvent, [kind, group, whole]: (typeof TEXTS)[string], isDone: boolean): void {
     const { fields } = event;
     // Upstreams that announce no message are known to stream its text.
     const isWord = kind === 'content' || kind === 'refusal';
     const found = this.items.find(event, {});
     const state = found ?? (isWord ? this.add({ type: 'message' }, indexOf(event)) : undefined);
-    if (!state) return [];
+    if (!state) return;
     const text = asString(isDone ? fields[whole] : fields.delta);
-    return this.say(state, {
-      kind,
-      at: numberIn(fields, index),
-      group: index,
-      text,
-      isDone,
-      logprobs: fields.logprobs,
-    });
+    const at = numberIn(fields, group);
+    this.say(state, { kind, at, group, text, isDone, logprobs: fields.logprobs });
   }
 
   private say(
@@ -153,111 +126,93 @@ export class AnswerDeltas {
       readonly isDone: boolean;
       readonly logprobs?: unknown;
     },
-  ): Piece[] {
+  ): void {
     const { kind, at, group, text, isDone, logprobs } = said;
-    if (kind === 'input' && state.call === undefined) return [];
-    if (kind === 'thought' && !this.asked.showsReasoning) return [];
+    if (kind === 'input' && state.call === undefined) return;
     const key = `${kind}:${group}:${at}`;
     const before = state.said.get(key) ?? '';
     const fresh = isDone ? restOf(text, before) : text;
-    if (fresh === '') return [];
+    if (fresh === '') return;
     state.said.set(key, before + fresh);
-    if (kind === 'content') return [this.write(state, at, fresh, logprobs)];
-    if (kind === 'refusal') return [{ delta: { refusal: fresh } }];
-    if (kind === 'input') return [this.callPiece(state, inputOfCall(state.added, fresh))];
-    return [this.think(fresh, before === '')];
+    if (kind === 'content') this.write(state, at, fresh, logprobs);
+    if (kind === 'refusal') this.saying.refusal(fresh);
+    if (kind === 'input') this.saying.input(state.call ?? 0, callType(state.added), fresh);
+    if (kind === 'thought') this.saying.thought(fresh, before === '');
   }
 
-  /** Texts of several messages are paragraphs of one content. */
-  private write(state: SaidItem, at: number, text: string, logprobs: unknown): Piece {
-    const isNext = this.message !== undefined && this.message !== state;
-    const content = isNext ? PARAGRAPH + text : text;
-    this.message = state;
-    if (!state.parts.has(at))
-      state.parts.set(at, { start: this.length + content.length - text.length, citations: 0 });
-    this.length += content.length;
+  private write(state: SaidItem, at: number, text: string, logprobs: unknown): void {
     const given = Array.isArray(logprobs) ? logprobs.map(withBytes) : [];
-    if (given.length === 0) return { delta: { content } };
-    return { delta: { content }, beside: { logprobs: { content: given, refusal: null } } };
-  }
-
-  /** @param isNew whether a part of a summary or of the reasoning begins */
-  private think(text: string, isNew: boolean): Piece {
-    const isNext = isNew && this.hasThought;
-    this.hasThought = true;
-    return { delta: { reasoning_content: isNext ? PARAGRAPH + text : text } };
+    const more = given.length > 0 ? { logprobs: { content: given, refusal: null } } : {};
+    const start = this.saying.text(text, this.message !== state, more);
+    this.message = state;
+    if (!state.parts.has(at)) state.parts.set(at, { start, citations: 0 });
   }
 
   /** Citations of a part, from its first one; those that have been given out are left out. */
-  private cite(state: SaidItem, at: number, annotations: readonly unknown[]): Piece[] {
-    if (annotations.length === 0) return [];
-    const part = state.parts.get(at) ?? { start: this.length, citations: 0 };
+  private cite(state: SaidItem, at: number, annotations: readonly unknown[]): void {
+    if (annotations.length === 0) return;
+    const part = state.parts.get(at) ?? { start: this.saying.length, citations: 0 };
     state.parts.set(at, part);
     part.citations += annotations.length;
     const cited = annotations.map(asObject).map(({ type, ...rest }) => ({ type, [asString(type)]: rest }));
-    return [{ delta: withMovedCitations({ annotations: cited }, part.start) }];
+    this.saying.annotations(withMovedCitations({ annotations: cited }, part.start));
   }
 
-  /** The beginning of a call, once it can be given out. */
-  private opened(state: SaidItem): Piece[] {
+  /** Begins a call, once it can be given out. */
+  private opened(state: SaidItem): void {
     const { added } = state;
     const isWhole = isCall(added) && asString(added.name) !== '' && typeof added.call_id === 'string';
-    return isWhole && !isPack(added, this.asked) ? this.begin(state, added) : [];
+    if (isWhole && !isPack(added, this.asked)) this.begin(state, added);
   }
 
-  private begin(state: SaidItem, item: JsonObject, input = ''): Piece[] {
-    state.call = this.calls++;
-    return [this.callPiece(state, callOf(item, input, this.asked))];
+  private begin(state: SaidItem, item: JsonObject, input = ''): void {
+    const { names } = this.asked;
+    const name = names.long(asString(item.name));
+    state.call = this.saying.call(names.long(callId(item)), callType(item), name, input);
   }
 
-  private callPiece({ call }: SaidItem, fields: JsonObject): Piece {
-    return { delta: { tool_calls: [{ index: call, ...fields }] } };
-  }
-
-  /** What no event has said of an item. */
-  private ended(state: SaidItem, item: JsonObject): Piece[] {
+  /** Says what no event has said of an item. */
+  private ended(state: SaidItem, item: JsonObject): void {
     state.done = item;
-    if (item.type === 'message') return this.endedMessage(state, item);
-    if (item.type === 'reasoning') return this.endedReasoning(state, item);
-    return isCall(item) ? this.endedCall(state, item) : [];
+    if (item.type === 'message') this.endedMessage(state, item);
+    if (item.type === 'reasoning') this.endedReasoning(state, item);
+    if (isCall(item)) this.endedCall(state, item);
   }
 
-  private endedMessage(state: SaidItem, item: JsonObject): Piece[] {
-    return partsOf(item).flatMap(({ type, text, refusal, logprobs, annotations }, at) => {
+  private endedMessage(state: SaidItem, item: JsonObject): void {
+    for (const [at, { type, text, refusal, logprobs, annotations }] of partsOf(item).entries()) {
       const whole = { at, group: 'content_index', isDone: true };
-      if (type === 'refusal') return this.say(state, { ...whole, kind: 'refusal', text: asString(refusal) });
-      const said = this.say(state, { ...whole, kind: 'content', text: asString(text), logprobs });
+      if (type === 'refusal') {
+        this.say(state, { ...whole, kind: 'refusal', text: asString(refusal) });
+        continue;
+      }
+      this.say(state, { ...whole, kind: 'content', text: asString(text), logprobs });
       const known = state.parts.get(at)?.citations ?? 0;
-      return [...said, ...this.cite(state, at, Array.isArray(annotations) ? annotations.slice(known) : [])];
-    });
+      this.cite(state, at, Array.isArray(annotations) ? annotations.slice(known) : []);
+    }
   }
 
-  private endedReasoning(state: SaidItem, item: JsonObject): Piece[] {
-    const whole = { kind: 'thought', isDone: true } as const;
+  private endedReasoning(state: SaidItem, item: JsonObject): void {
     const summary = Array.isArray(item.summary) ? item.summary.map(asObject) : [];
-    const texts = [
-      ...summary.map(({ text }, at) => ({ group: 'summary_index', at, text: asString(text) })),
-      ...partsOf(item).map(({ text }, at) => ({ group: 'content_index', at, text: asString(text) })),
-    ];
-    const said = texts.flatMap((text) => this.say(state, { ...whole, ...text }));
+    const parts = { summary_index: summary, content_index: partsOf(item) };
+    for (const [group, texts] of Object.entries(parts))
+      for (const [at, { text }] of texts.entries())
+        this.say(state, { kind: 'thought', isDone: true, group, at, text: asString(text) });
     const { id, encrypted_content: data } = item;
-    if (!this.asked.showsReasoning || typeof data !== 'string') return said;
-    const detail = { ...ENCRYPTED_DETAIL, id, data, index: this.details++ };
-    return [...said, { delta: { reasoning_details: [detail] } }];
+    if (typeof data === 'string') this.saying.detail({ ...ENCRYPTED_DETAIL, id, data });
   }
 
   /** A call that the model could not finish is not given out. */
-  private endedCall(state: SaidItem, item: JsonObject): Piece[] {
+  private endedCall(state: SaidItem, item: JsonObject): void {
     const isUnfinished = item.status === 'incomplete' || item.status === 'in_progress';
     const isHalf =
       this.isCut && item.type === 'function_call' && parseObject(asString(item.arguments)) === undefined;
-    if (state.call === undefined && (isUnfinished || isHalf)) return [];
+    if (state.call === undefined && (isUnfinished || isHalf)) return;
     const calls = unpacked(item, this.asked);
-    if (calls.length > 1 || calls[0] !== item)
-      return calls.flatMap((call) => this.ended(stateOf(call), call));
     const text = asString(item.type === 'custom_tool_call' ? item.input : item.arguments);
-    if (state.call === undefined) return this.begin(state, item, text);
-    return this.say(state, { kind: 'input', at: 0, group: '', text, isDone: true });
+    if (calls.length > 1 || calls[0] !== item) for (const call of calls) this.ended(stateOf(call), call);
+    else if (state.call === undefined) this.begin(state, item, text);
+    else this.say(state, { kind: 'input', at: 0, group: '', text, isDone: true });
   }
 }
 

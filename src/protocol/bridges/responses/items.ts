@@ -3,6 +3,7 @@ import { asObject, asString, isObject, type JsonObject, parseJson } from '../../
 import type { KeptOutput } from '../bridge.ts';
 import { says } from '../chat-fields.ts';
 import type { ChunkHead } from '../chunks.ts';
+import type { CallType } from '../feed.ts';
 import type { ShortNames } from '../short-names.ts';
 
 /** What the request says of its answer. */
@@ -10,7 +11,6 @@ export interface Asked {
   readonly names: ShortNames;
   /** Names of the request's tools, before any is shortened. */
   readonly tools: ReadonlySet<string>;
-  readonly asksUsage: boolean;
   readonly showsReasoning: boolean;
 }
 
@@ -43,22 +43,13 @@ export function isCall({ type }: JsonObject): boolean {
 }
 
 /** Servers that pair by the item's id give a call no other one. */
-function callId({ call_id, id }: JsonObject): string {
+export function callId({ call_id, id }: JsonObject): string {
   return asString(call_id) || asString(id);
 }
 
-/** A call in chat's form. @param input all of its arguments, or none so far */
-export function callOf(item: JsonObject, input: string, { names }: Asked): JsonObject {
-  const known = { name: names.long(asString(item.name)) };
-  const id = names.long(callId(item));
-  return item.type === 'custom_tool_call'
-    ? { id, type: 'custom', custom: { ...known, input } }
-    : { id, type: 'function', function: { ...known, arguments: input } };
-}
-
-/** More of a call's arguments, in chat's form. */
-export function inputOfCall({ type }: JsonObject, text: string): JsonObject {
-  return type === 'custom_tool_call' ? { custom: { input: text } } : { function: { arguments: text } };
+/** The type of a call in chat. */
+export function callType({ type }: JsonObject): CallType {
+  return type === 'custom_tool_call' ? 'custom' : 'function';
 }
 
 /**

@@ -36,7 +36,6 @@ function streamed(
     for (const frame of splitter.push(bytes.subarray(at, at + size))) written.push(...stream.push(frame));
     at += size;
   }
-  written.push(...stream.end());
   return { sse: written.map((frame) => decoder.decode(frame)).join(''), stream };
 }
 

@@ -48,7 +48,6 @@ export function streamed(events: readonly Json[], chat: Json = {}, asking?: Aski
   const stream = bridged({ stream: true, ...chat }, asking).reader.stream();
   const frames = [
     ...events.flatMap((event) => stream.push(Frame.of(JSON.stringify(event), String(event.type)))),
-    ...stream.end(),
   ].map((frame) => decoder.decode(frame));
   const data = frames.map((frame) => /^data: (.*)\n\n$/.exec(frame)?.[1] ?? '');
   const isDone = data.at(-1) === '[DONE]';
