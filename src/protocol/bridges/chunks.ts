@@ -155,10 +155,14 @@ function longer(call: JsonObject = {}, piece: JsonObject): JsonObject {
   return { ...call, ...piece, [kind]: { ...known, ...more, [text]: whole } };
 }
 
+/** Of a body that is no error in any form: so many characters are the message. */
+const LONGEST_WORDS = 500;
+
 /** The error that a body reports, in the upstream's words. Its type stays. */
 export function faultIn(body: Uint8Array, status: number): AnswerFault {
   const text = decoder.decode(body);
-  return saidFault(parseObject(text) ?? {}, text.trim() || `The upstream answered with status ${status}.`);
+  const words = text.trim().slice(0, LONGEST_WORDS);
+  return saidFault(parseObject(text) ?? {}, words || `The upstream answered with status ${status}.`);
 }
 
 /** The body of an error in OpenAI's form. */

@@ -1,7 +1,7 @@
 /** What the readers of both APIs share: an answer, whole or in events, is said in the same way. */
 import { asObject, type JsonObject } from '../../lib/json.ts';
 import type { AnswerFault } from '../answers/answer-format.ts';
-import { type Frame, KEEPALIVE } from '../answers/sse.ts';
+import { type Frame, FrameSplitter, KEEPALIVE } from '../answers/sse.ts';
 import type { AnswerReader, BridgedStream, KeptOutput } from './bridge.ts';
 import { type AnswerWriter, ChunkWriter, errorBody, WholeAnswer } from './chunks.ts';
 
@@ -101,6 +101,14 @@ export abstract class AnswerFeed implements BridgedStream {
     return this.writer.frames();
   }
 
+  /** Takes the events of an upstream that only streams. */
+  events(bytes: Uint8Array): void {
+    const splitter = new FrameSplitter(bytes.length);
+    for (const frame of splitter.push(bytes)) this.push(frame);
+    const last = splitter.last();
+    if (last) this.push(last);
+  }
+
   protected finish(reason: string, usage: JsonObject | undefined, kept: KeptOutput | undefined): void {
     this.isOver = true;
     this.kept = kept;
@@ -113,13 +121,18 @@ export abstract class AnswerFeed implements BridgedStream {
   }
 }
 
+/** The beginning of an event stream: a field, or a comment. */
+const EVENTS = /^\s*(?:event|data|id|retry)?:/;
+const LONGEST_BEGINNING = 100;
+
 /** @param feedOf what reads one answer */
 export function readerOf(asksUsage: boolean, feedOf: (writer: AnswerWriter) => AnswerFeed): AnswerReader {
   return {
     answer(json) {
       const writer = new WholeAnswer();
       const feed = feedOf(writer);
-      feed.whole(json);
+      if (EVENTS.test(new TextDecoder().decode(json.subarray(0, LONGEST_BEGINNING)))) feed.events(json);
+      else feed.whole(json);
       return writer.answer(feed.kept);
     },
     error: errorBody,

@@ -2,7 +2,7 @@
 import { asObject, asString, isObject, type JsonObject, parseObject } from '../../../lib/json.ts';
 import type { AnswerFault } from '../../answers/answer-format.ts';
 import { saidFault } from '../../answers/said-fault.ts';
-import { type Frame, FrameSplitter } from '../../answers/sse.ts';
+import type { Frame } from '../../answers/sse.ts';
 import { FAILED } from '../../responses/failed.ts';
 import { isError } from '../../responses/stream.ts';
 import { OPENS } from '../../responses/stream-items.ts';
@@ -38,16 +38,9 @@ export class ResponseFeed extends AnswerFeed {
     this.deltas = new AnswerDeltas(asked, this.saying);
   }
 
-  /** @param json or the events of an upstream that only streams */
   whole(json: Uint8Array): void {
     const response = parseObject(new TextDecoder().decode(json));
-    if (!response) {
-      const splitter = new FrameSplitter(json.length);
-      for (const frame of splitter.push(json)) this.push(frame);
-      const last = splitter.last();
-      if (last) this.push(last);
-      return;
-    }
+    if (!response) return;
     const { reason } = asObject(response.incomplete_details);
     const status = response.status ?? (says(reason) ? 'incomplete' : 'completed');
     if (isError(response)) this.failed(response);
@@ -115,7 +108,8 @@ const TYPES: ReadonlyMap<number, string> = new Map([
 /** The error of a response that has failed, or of an event, and its status of HTTP in chat. */
 function failure(said: JsonObject): { readonly fault: AnswerFault; readonly status: number } {
   const { type: event, sequence_number: _, ...fields } = said;
-  const error = asObject(fields.error ?? (event === 'error' ? fields : {}));
+  const found = fields.error ?? (event === 'error' ? fields : {});
+  const error = typeof found === 'string' ? { message: found } : asObject(found);
   const code = asString(error.code);
   const isLimit = code === 'rate_limit_exceeded' || code === 'insufficient_quota';
   const status = isLimit ? 429 : LASTING.test(code) ? 400 : 500;

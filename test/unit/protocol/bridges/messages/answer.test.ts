@@ -105,6 +105,23 @@ describe('an answer of Messages in chat', () => {
     expect(answer.kept && JSON.parse(answer.kept.json)).toEqual(isKept ? content : undefined);
   });
 
+  it('that comes as events, though a whole one was asked for, is read from them', () => {
+    const answer = { content: 'Hi.', toolCalls: [{ id: 'toolu_1', name: 'read', arguments: '{"n":1}' }] };
+    const events = [...messageEvents(REQUEST, answer)].join('');
+    const { body, kept, status } = readerOf().answer(bytesOf(events));
+    const whole = readerOf().answer(bytesOf(messageOf(REQUEST, answer)));
+    expect({ status, body: parsed(body) }).toEqual({ status: 200, body: parsed(whole.body) });
+    expect(JSON.parse(kept?.json ?? '')).toEqual(JSON.parse(whole.kept?.json ?? ''));
+    const torn = readerOf().answer(bytesOf(events.slice(0, events.indexOf('event: message_stop'))));
+    expect(torn).toMatchObject({ status: 502, kept: undefined });
+  });
+
+  it('that is no answer at all has few of its words', () => {
+    const { body, status } = readerOf().answer(bytesOf(`<html>${'x'.repeat(100_000)}`));
+    expect(status).toBe(502);
+    expect((parsed(body).error as Json).message).toMatch(/^<html>x{400,600}$/);
+  });
+
   it('that is paused is an error, since no reason of chat has it continued', () => {
     const { body, status, kept } = readerOf().answer(
       bytesOf(said([text('Hi.')], { stop_reason: 'pause_turn' })),

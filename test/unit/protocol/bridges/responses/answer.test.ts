@@ -362,6 +362,18 @@ describe('what is kept of an answer', () => {
   });
 });
 
+describe('an answer of the status 200 with an error', () => {
+  it.each([
+    [{ error: 'The quota is exceeded.' }],
+    [{ error: { message: 'The quota is exceeded.' } }],
+    [{ type: 'error', message: 'The quota is exceeded.' }],
+  ])('has its words (%j)', (response) => {
+    const { body, status, kept } = answered(response);
+    expect({ status, kept }).toEqual({ status: 500, kept: undefined });
+    expect(body).toMatchObject({ error: { message: 'The quota is exceeded.', type: 'server_error' } });
+  });
+});
+
 describe('an upstream that only streams', () => {
   const events = (...all: Json[]): Uint8Array =>
     new TextEncoder().encode(all.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(''));
