@@ -22,7 +22,7 @@ const SHAPES: Readonly<Record<string, (turn: number) => MessageAnswer>> = {
   'a call': (n) => ({ toolCalls: [call(`${n}`)] }),
   'words and a call': (n) => ({ content: `I look, ${n}.`, toolCalls: [call(`${n}`, '{"at": 1.0}')] }),
   'calls at once': (n) => ({ toolCalls: [call(`${n}a`), call(`${n}b`), call(`${n}c`)] }),
-  'the same call each time': () => ({ toolCalls: [call('same')] }),
+  'words and calls': (n) => ({ content: 'I look.', toolCalls: [call(`${n}a`), call(`${n}b`)] }),
   'words alone': (n) => ({ content: `It is ${n}.` }),
   'the same words each time': () => ({ content: 'It is.' }),
   'cited words': (n) => ({ blocks: [text(`It is ${n}`), cited(', as a says')] }),
