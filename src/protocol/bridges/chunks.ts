@@ -155,7 +155,7 @@ function longer(call: JsonObject = {}, piece: JsonObject): JsonObject {
   return { ...call, ...piece, [kind]: { ...known, ...more, [text]: whole } };
 }
 
-/** Of a body that is no error in any form: so many characters are the message. */
+/** In characters, of the message of a body that is no error in any form. */
 const LONGEST_WORDS = 500;
 
 /** The error that a body reports, in the upstream's words. Its type stays. */

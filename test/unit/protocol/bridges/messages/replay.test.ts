@@ -1,6 +1,6 @@
 /**
  * Thinking in a loop of tools: an upstream that binds each thought to all that precedes it, and
- * refuses what the API refuses, takes every next request of a client that knows nothing of thoughts.
+ * refuses what the API refuses, takes every next request of a client that has no thoughts.
  */
 import { describe, expect, it } from 'vitest';
 import { Frame } from '../../../../../src/protocol/answers/sse.ts';
