@@ -22,6 +22,7 @@ import { getRequest, getWhy, listRequests } from './conversations/requests.ts';
 import { putMemory } from './conversations/restore.ts';
 import { showEdits } from './conversations/shown-edits.ts';
 import { getStats } from './conversations/stats.ts';
+import { getSummary } from './conversations/summary.ts';
 import { getDeployment } from './deployment.ts';
 import { explain } from './explain.ts';
 import { getHealth } from './health.ts';
@@ -124,6 +125,8 @@ export const ROUTES: readonly Route[] = [
   { path: '/v1/blocks/:label', handlers: { GET: getBlock, PUT: putBlock, DELETE: deleteBlock } },
 
   { path: '/v1/stats', handlers: { GET: getStats }, isOfAll: true },
+  { path: '/v1/stats/summary', handlers: { GET: getSummary }, isOfAll: true },
+  { path: '/v1/stats/summary.svg', handlers: { GET: getSummary }, isOfAll: true },
   { path: '/v1/memory', handlers: { DELETE: deleteTenantData }, isOfAll: true },
 ];
 

@@ -35,6 +35,16 @@ export function LIMIT(usual: number, largest: number): Parameter {
   return query('limit', 'The largest number of entries on a page.', schema, usual);
 }
 
+/** How many days are summed up. */
+export const PERIOD = query(
+  'days',
+  'How many days, until today (UTC).',
+  { type: 'integer', minimum: 1, maximum: 90, default: 7 },
+  7,
+);
+
+const text = z.string();
+
 export const CURSOR = query('cursor', 'The `cursor` of the previous page.', { type: 'string' });
 
 /** Of the routes of one conversation. */
@@ -191,6 +201,32 @@ const OF_CONVERSATIONS = routes(
         200: json('Times; with `days`, sums by day.', z.union([schemas.stats, schemas.statsByDay])),
       },
       page: `${page}#all-conversations`,
+    },
+    'get /v1/stats/summary': {
+      id: 'getSummary',
+      summary: 'What the last days have saved, in sentences to forward',
+      description: 'As JSON, or by `Accept` as `text/plain` or as a picture (`image/svg+xml`).',
+      parameters: [PERIOD],
+      answers: {
+        200: {
+          description: 'The summary.',
+          content: {
+            'application/json': schemas.periodSummary,
+            'text/plain': text,
+            'image/svg+xml': text,
+          },
+        },
+      },
+      errors: ['invalid_value'],
+      page: 'money.md#in-a-sentence',
+    },
+    'get /v1/stats/summary.svg': {
+      id: 'getSummaryPicture',
+      summary: 'The same as a picture, whatever `Accept` says',
+      parameters: [PERIOD],
+      answers: { 200: { description: 'The picture.', content: { 'image/svg+xml': text } } },
+      errors: ['invalid_value'],
+      page: 'money.md#in-a-sentence',
     },
   },
 );

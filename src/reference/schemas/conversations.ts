@@ -160,6 +160,52 @@ export const statsByDay = z.strictObject({
 });
 name(statsByDay, 'StatsByDay');
 
+export const lossCause = z
+  .enum(['summarizer', 'fetch_rounds', 'broken_cache', 'added'])
+  .describe('What most of the loss was paid for.');
+
+export const lossesSchema = {
+  conversations: count.describe('How many have cost more than their whole arrays would have.'),
+  amount: count.describe('What they have cost more together, in nanodollars.'),
+  causes: z.array(
+    z.strictObject({
+      cause: lossCause,
+      conversations: count,
+      because: z.string().describe('The end of a sentence.'),
+    }),
+  ),
+};
+
+export const periodSummary = z.strictObject({
+  object: z.literal('memory.stats.summary'),
+  days: count,
+  from: z.iso.date(),
+  to: z.iso.date().describe('Today (UTC).'),
+  behind_ms: count.describe('How old a request may be without being in the sums yet.'),
+  text: z.string().describe('All of it in a few sentences, without names.'),
+  total: sumsOfDays,
+  lost: count
+    .nullable()
+    .describe('Answers with a status of 500 or more, or that the upstream broke off; null: not known.'),
+  unbilled: count.describe('Answers that have no complete bill, and are left out of amounts.'),
+  losses: z.strictObject({
+    ...lossesSchema,
+    largest: z
+      .array(
+        z.strictObject({
+          id: z.string().nullable().describe('Null for a conversation that its caller has not named.'),
+          user: z.string().nullable(),
+          opening: z.string().nullable(),
+          amount: count,
+          cause: lossCause,
+        }),
+      )
+      .describe('The ten that have lost most.'),
+  }),
+});
+name(periodSummary, 'PeriodSummary');
+
+export type PeriodSummary = z.output<typeof periodSummary>;
 export type SumsOfDays = z.output<typeof sumsOfDays>;
 export type StatsByDay = z.output<typeof statsByDay>;
 

@@ -1,9 +1,15 @@
 /** `GET /v1/stats?days=`: what a caller's requests have sent and cost, by day. */
 import type { Context } from 'hono';
 import { dateOfDay, dayOf } from '../../lib/utc-time.ts';
-import { type DaySums, joinDaySums, joinDays, NO_DAY_SUMS } from '../../memory/run/day-sums.ts';
+import {
+  type DaySums,
+  joinDaySums,
+  joinDays,
+  NO_DAY_SUMS,
+  type SumsByDay,
+} from '../../memory/run/day-sums.ts';
 import type { FailureSums, MissSums, ModelSums } from '../../memory/run/named-sums.ts';
-import type { SumsOfDays } from '../../reference/schemas/conversations.ts';
+import type { StatsByDay, SumsOfDays } from '../../reference/schemas/conversations.ts';
 import { ApiError } from '../../request/errors.ts';
 import type { AppEnv } from '../../request/services.ts';
 import { KEPT_DAYS } from '../../storage/tenant/usage.ts';
@@ -19,26 +25,41 @@ const SHOWN_MODELS = 20;
 export async function getDays(c: Context<AppEnv>, asked: string): Promise<Response> {
   const services = c.get('services');
   const tenants = tenantsOf(await verifiedTenant(c, 'read'));
-  const count = daysIn(asked);
-  const last = dayOf(Date.now());
-  const first = last - count + 1;
+  const range = rangeOf(daysIn(asked));
   const known = await stored(c, async () => {
     const all = await Promise.all(
       tenants.map(async ({ id }) => {
         await services.runOutboxes.settled(id);
-        return services.tenant(id)((stub) => stub.days(first, last));
+        return services.tenant(id)((stub) => stub.days(...range));
       }),
     );
     return all.reduce(joinDays, {});
   });
-  const sums = Array.from({ length: count }, (_, at) => known[first + at] ?? NO_DAY_SUMS);
+  const sums = eachDay(known, range);
   return c.json({
     object: 'memory.stats.days',
-    days: count,
+    days: sums.length,
     behind_ms: TIME_LIMITS.sumsMs,
     total: sumsJson(sums.reduce(joinDaySums, NO_DAY_SUMS)),
-    data: sums.map((one, at) => ({ date: dateOfDay(first + at), ...sumsJson(one) })),
+    data: daysJson(sums, range),
   });
+}
+
+/** The first and the last of some days until today. */
+export type DayRange = readonly [first: number, last: number];
+
+export function rangeOf(count: number): DayRange {
+  const last = dayOf(Date.now());
+  return [last - count + 1, last];
+}
+
+/** The sums of each day of a range, the oldest first. */
+export function eachDay(known: SumsByDay, [first, last]: DayRange): readonly DaySums[] {
+  return Array.from({ length: last - first + 1 }, (_, at) => known[first + at] ?? NO_DAY_SUMS);
+}
+
+export function daysJson(sums: readonly DaySums[], [first]: DayRange): StatsByDay['data'] {
+  return sums.map((one, at) => ({ date: dateOfDay(first + at), ...sumsJson(one) }));
 }
 
 /** Sums as they are answered. What is not known is null, never 0. */

@@ -9,11 +9,12 @@ import { type Env, readConfig } from '../../config.ts';
 import { InvariantError } from '../../lib/invariant-error.ts';
 import { storing } from '../../lib/store-error.ts';
 import { soon, within } from '../../lib/time-limit.ts';
-import { DAY_MS } from '../../lib/utc-time.ts';
+import { DAY_MS, monthOf } from '../../lib/utc-time.ts';
 import { createObjectLog, type Log, logCaught } from '../../log.ts';
 import type { CallerLimits } from '../../memory/money/caller-limits.ts';
 import type { CallerState } from '../../memory/money/caller-schema.ts';
 import type { SumsByDay } from '../../memory/run/day-sums.ts';
+import { rankConversations } from '../../memory/run/ranked-conversations.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
 import { TenantBucket } from '../bucket.ts';
 import { OF_PASSAGES } from '../conversation/names.ts';
@@ -43,7 +44,7 @@ import {
 import { eraseStep, expireStep, type Ground } from './deletion.ts';
 import { type Deletable, Deletions } from './deletions.ts';
 import type { ListPart, ListPlace, ListQuery } from './listing.ts';
-import type { CallerUsage, RegisterApi, TenantApi } from './remote.ts';
+import type { CallerUsage, RegisterApi, TenantApi, TenantOverview } from './remote.ts';
 import { type KnownConversation, type NotedConversation, TenantRows } from './rows.ts';
 import { type SavedConversation, type SavedRef, TenantBackup } from './saved-tenant.ts';
 import { type EndedCall, type Refused, type Reservation, type Reserved, SpendingRows } from './spending.ts';
@@ -227,6 +228,13 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi,
     }
     this.spending.clear();
     return this.erase();
+  }
+
+  overview(from: number, to: number, most: number): TenantOverview {
+    const spent = this.spending.days(monthOf(this.now()).first, to);
+    const { usage } = this.rows;
+    const ranked = rankConversations(usage.conversations(from, to), most);
+    return { days: usage.days(from, to), ranked, spent };
   }
 
   usage(from: number, to: number): CallerUsage {

@@ -3,6 +3,7 @@
 import type { CallerLimits } from '../../memory/money/caller-limits.ts';
 import type { CallerState } from '../../memory/money/caller-schema.ts';
 import type { SumsByDay } from '../../memory/run/day-sums.ts';
+import type { RankedConversations } from '../../memory/run/ranked-conversations.ts';
 import type { BlockSource } from '../conversation/memories.ts';
 import type { ConversationSums } from '../conversation/sum-reports.ts';
 import type { BackupApi, NotTaken } from '../object-backup.ts';
@@ -21,6 +22,7 @@ import type { ListPart, ListPlace, ListQuery } from './listing.ts';
 import type { KnownConversation, NotedConversation } from './rows.ts';
 import type { SavedConversation, SavedRef } from './saved-tenant.ts';
 import type { EndedCall, Refused, Reservation, Reserved, SpentDay } from './spending.ts';
+import type { UsedConversation } from './usage.ts';
 
 export interface TenantApi extends BackupApi {
   /** See `TenantRows`. */
@@ -32,6 +34,8 @@ export interface TenantApi extends BackupApi {
   list(query: ListQuery, after: ListPlace | null, most: number): ListPart;
   /** See `UsageRows`. */
   days(from: number, to: number): SumsByDay;
+  /** `spent` is since the beginning of the month. @param most of the conversations of each list */
+  overview(from: number, to: number, most: number): TenantOverview;
   find(conversation: string): KnownConversation | null;
   refsOf(conversation: string, most: number, after?: string): readonly string[] | null;
   namesWith(prefix: string, most: number): readonly string[];
@@ -74,6 +78,11 @@ export interface TenantApi extends BackupApi {
   setState(state: CallerState): Promise<boolean>;
   /** What the caller has spent by day, and when it has last used a conversation. */
   usage(from: number, to: number): CallerUsage;
+}
+
+/** What a tenant's conversations have sent and cost in some days. */
+export interface TenantOverview extends Pick<CallerUsage, 'days' | 'spent'> {
+  readonly ranked: RankedConversations<UsedConversation>;
 }
 
 /** What an operator may know of a tenant. */

@@ -86,6 +86,15 @@ const DAYS = `day IN
      UNION ALL SELECT day + 1 FROM days WHERE day < (SELECT max(day) FROM day_sums))
    SELECT day FROM days)`;
 
+/** A conversation with its sums of some days. */
+export interface UsedConversation {
+  /** See `conversationName`. */
+  readonly name: string;
+  /** Of its newest request. */
+  readonly model: string | null;
+  readonly sums: Readonly<typeof NO_DAY_SUMS>;
+}
+
 export class UsageRows {
   private readonly sql: SqlStorage;
   private readonly tables: LazyTables;
@@ -121,6 +130,21 @@ export class UsageRows {
           ...LAST_TIMES.map((name) => ofDay[name] ?? 0),
         );
     this.sql.exec('DELETE FROM day_sums WHERE day < ?', oldest);
+  }
+
+  /** Each conversation with its sums of some days. */
+  *conversations(from: number, to: number): Generator<UsedConversation> {
+    if (!this.tables.exists()) return;
+    const sums = DAY_SUMS_NAMES.map((name) => `sum(d.${name}) AS ${name}`);
+    const rows = this.sql.exec<Omit<UsedConversation, 'sums'> & Record<keyof typeof NO_DAY_SUMS, number>>(
+      `SELECT c.name, s.model, ${sums.join(', ')}
+       FROM day_sums d JOIN conversations c ON c.conversation_id = d.conversation_id
+       LEFT JOIN conversation_sums s ON s.conversation_id = d.conversation_id
+       WHERE d.day BETWEEN ? AND ? GROUP BY d.conversation_id`,
+      from,
+      to,
+    );
+    for (const { name, model, ...sums } of rows) yield { name, model, sums };
   }
 
   /** The sums of all conversations by day. Days without requests are not among them. */

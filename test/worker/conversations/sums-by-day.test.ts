@@ -3,7 +3,7 @@ import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'c
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ConversationMemory } from '../../../src/index.ts';
-import { statsByDay } from '../../../src/reference/schemas/conversations.ts';
+import { periodSummary, statsByDay } from '../../../src/reference/schemas/conversations.ts';
 import { conversationName } from '../../../src/storage/conversation/names.ts';
 import type { EndedRun } from '../../../src/storage/conversation/run-batch.ts';
 import { NO_USAGE } from '../../../src/summary/summarizer.ts';
@@ -362,6 +362,63 @@ describe('sums by day', () => {
         message: 'days must be a number from 1 to 90.',
       },
     });
+  });
+});
+
+describe('the summary of some days', () => {
+  it('has the sums of the days themselves, and names what has cost more to its caller alone', async () => {
+    const { ends, summarizes, days, read, app } = caller();
+    const other = caller();
+    await ends('saves', [billed(), billed({ status: 502, ended: 'error' })]);
+    for (const [id, one] of [
+      ['loses', { ends, summarizes }],
+      ['elsewhere', other],
+    ] as const) {
+      await one.ends(id, [billed()]);
+      await one.summarizes(id, 4 * NET);
+      now += TIME_LIMITS.sumsMs;
+      await one.ends(id, [billed()]);
+    }
+    now = NOW - 3 * DAY;
+    await ends('before', [billed()]);
+    now = NOW;
+    const summary = periodSummary.parse((await read('/v1/stats/summary')).body);
+
+    expect(summary.total).toEqual((await days(7)).total);
+    expect(periodSummary.parse((await read('/v1/stats/summary?days=1')).body).total).toEqual(
+      (await days(1)).total,
+    );
+    expect(summary).toMatchObject({ days: 7, from: '2026-11-20', to: '2026-11-26', lost: 1, unbilled: 0 });
+    const { largest, ...losses } = summary.losses;
+    expect(largest).toEqual([
+      { id: 'loses', user: null, opening: null, amount: 2 * NET, cause: 'summarizer' },
+    ]);
+    expect(losses).toMatchObject({ conversations: 1, amount: 2 * NET });
+    expect(summary.text).toMatch(
+      /^This week \(20 Nov to 26 Nov, UTC\): \$0\.0\d+ (saved of|lost).+1 lost answer, 1 conversation cost more\. It cost /,
+    );
+
+    const text = await app.request('/v1/stats/summary', { headers: { accept: 'text/plain' } });
+    expect(text.headers.get('content-type')).toMatch(/^text\/plain/);
+    expect(await text.text()).toBe(`${summary.text}\n`);
+    for (const [path, accept] of [
+      ['/v1/stats/summary', 'image/svg+xml'],
+      ['/v1/stats/summary.svg?days=7', '*/*'],
+    ] as const) {
+      const picture = await app.request(path, { headers: { accept } });
+      expect(picture.headers.get('content-type')).toBe('image/svg+xml');
+      expect(picture.headers.get('content-security-policy')).toContain("default-src 'none'");
+      expect(await picture.text()).toMatch(/^<svg .+class="paid".+<\/svg>$/s);
+    }
+  });
+
+  it('says so where there is nothing', async () => {
+    const { read } = caller();
+    expect((await read('/v1/stats/summary?days=30')).body).toMatchObject({
+      text: 'In 30 days (28 Oct to 26 Nov, UTC): no request is recorded.',
+      lost: 0,
+    });
+    expect((await read('/v1/stats/summary?days=91')).status).toBe(400);
   });
 });
 

@@ -134,6 +134,7 @@ describe('answers of a conversation', () => {
       data: [{ text: expect.stringContaining('⟦removed: ') }, {}],
     });
     await readAs('getStats', await send('GET', '/v1/stats'));
+    await readAs('getSummary', await send('GET', '/v1/stats/summary'));
     const byDay = await readAs('getStats', await send('GET', '/v1/stats?days=1'));
     expect(byDay).toMatchObject({ object: 'memory.stats.days', data: [{ failed: 0 }] });
     const archive = memory.replace('/memory', '/messages');

@@ -1,0 +1,105 @@
+/**
+ * `GET /v1/stats/summary`: what a caller's requests of some days have saved, as sentences that can
+ * be forwarded: JSON, text or a picture (docs/money.md#in-a-sentence).
+ */
+import type { Context } from 'hono';
+import { dateOfDay } from '../../lib/utc-time.ts';
+import { joinDaySums, joinDays, NO_DAY_SUMS } from '../../memory/run/day-sums.ts';
+import { lostOf, type Period, summaryText, unbilledOf } from '../../memory/run/period-summary.ts';
+import {
+  joinLosses,
+  LOSS_CAUSES,
+  LOSS_WORDS,
+  type LosingConversation,
+  type Losses,
+  NO_LOSSES,
+} from '../../memory/run/ranked-conversations.ts';
+import type { PeriodSummary } from '../../reference/schemas/conversations.ts';
+import type { AppEnv } from '../../request/services.ts';
+import { idsIn, openingIn } from '../../storage/conversation/names.ts';
+import type { TenantOverview } from '../../storage/tenant/remote.ts';
+import type { UsedConversation } from '../../storage/tenant/usage.ts';
+import { tenantsOf } from '../../tenant/identity.ts';
+import { TIME_LIMITS } from '../../time-limits.ts';
+import { stored } from '../stored.ts';
+import { verifiedTenant } from '../verified-tenant.ts';
+import { type DayRange, daysIn, eachDay, rangeOf, sumsJson } from './days.ts';
+import { summaryPicture } from './summary-picture.ts';
+
+/** How many of the conversations that have cost more are named. */
+const NAMED = 10;
+
+const SVG = 'image/svg+xml';
+
+/** A picture loads nothing and runs nothing, wherever it is opened. */
+const PICTURE_HEADERS = {
+  'content-type': SVG,
+  'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'",
+  'x-content-type-options': 'nosniff',
+};
+
+/** What tenants know of some days. */
+export function periodOf(overviews: readonly Pick<TenantOverview, 'days' | 'ranked'>[], range: DayRange) {
+  const byDay = eachDay(overviews.map(({ days }) => days).reduce(joinDays, {}), range);
+  const period: Period = {
+    days: byDay.length,
+    from: dateOfDay(range[0]),
+    to: dateOfDay(range[1]),
+    total: byDay.reduce(joinDaySums, NO_DAY_SUMS),
+    losses: overviews.map(({ ranked }) => ranked.losses).reduce(joinLosses, NO_LOSSES),
+  };
+  return { period, byDay };
+}
+
+export async function getSummary(c: Context<AppEnv>): Promise<Response> {
+  const services = c.get('services');
+  const tenants = tenantsOf(await verifiedTenant(c, 'read'));
+  const range = rangeOf(daysIn(c.req.query('days') ?? '7'));
+  const overviews = await stored(c, () =>
+    Promise.all(
+      tenants.map(async ({ id }) => {
+        await services.runOutboxes.settled(id);
+        return services.tenant(id)((stub) => stub.overview(...range, NAMED));
+      }),
+    ),
+  );
+  const { period, byDay } = periodOf(overviews, range);
+  const text = summaryText(period);
+  c.header('vary', 'accept');
+  const accept = c.req.header('accept') ?? '';
+  if (c.req.path.endsWith('.svg') || accept.includes(SVG))
+    return c.body(summaryPicture(text, byDay), 200, PICTURE_HEADERS);
+  if (accept.includes('text/plain')) return c.text(`${text}\n`);
+  const { days, from, to, total, losses } = period;
+  const losing = overviews.flatMap(({ ranked }) => ranked.losing);
+  const answer: PeriodSummary = {
+    object: 'memory.stats.summary',
+    days,
+    from,
+    to,
+    behind_ms: TIME_LIMITS.sumsMs,
+    text,
+    total: sumsJson(total),
+    lost: lostOf(total),
+    unbilled: unbilledOf(total),
+    losses: { ...lossesJson(losses), largest: losing.toSorted(byAmount).slice(0, NAMED).map(losingJson) },
+  };
+  return c.json(answer);
+}
+
+export function lossesJson({ conversations, amount, causes }: Losses) {
+  const known = LOSS_CAUSES.flatMap((cause) => {
+    const count = causes[cause] ?? 0;
+    return count > 0 ? [{ cause, conversations: count, because: LOSS_WORDS[cause] }] : [];
+  });
+  return { conversations, amount, causes: known };
+}
+
+function byAmount(one: { readonly amount: number }, other: { readonly amount: number }): number {
+  return other.amount - one.amount;
+}
+
+function losingJson({ conversation: { name }, amount, cause }: LosingConversation<UsedConversation>) {
+  const { user, conversation } = idsIn(name);
+  return { id: conversation ?? null, user: user ?? null, opening: openingIn(name) ?? null, amount, cause };
+}
