@@ -7,6 +7,7 @@ export type { DeploymentHealth, PartHealth } from '../../src/reference/schemas/a
 export type { ShownCaller } from '../../src/reference/schemas/callers.ts';
 export type { StatsByDay } from '../../src/reference/schemas/conversations.ts';
 export type { DeploymentFacts } from '../../src/reference/schemas/deployment.ts';
+export type { ShownOverview } from '../../src/reference/schemas/overview.ts';
 
 import type { CallerLimits } from '../../src/memory/money/caller-limits.ts';
 import type { Explanation } from '../../src/memory/plan/explanation-schema.ts';

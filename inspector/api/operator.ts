@@ -1,6 +1,13 @@
 /** Asks the routes of the deployment's operator, with `ADMIN_TOKEN`. It goes to no other route. */
 import { operatorWords } from '../read/operator-words.ts';
-import type { CallerChange, CallerDeletion, DeploymentHealth, Page, ShownCaller } from './answers.ts';
+import type {
+  CallerChange,
+  CallerDeletion,
+  DeploymentHealth,
+  Page,
+  ShownCaller,
+  ShownOverview,
+} from './answers.ts';
 import { type Asking, bearer, Connection, Failure } from './connection.ts';
 
 const CALLERS = 'v1/admin/callers';
@@ -26,6 +33,12 @@ export class Operator {
   /** Writes, reads and asks what the deployment depends on. */
   health(signal: AbortSignal): Promise<DeploymentHealth> {
     return this.json('v1/admin/health', { signal });
+  }
+
+  /** @param most tenants that are read; undefined: the usual number */
+  overview(days: number, most: number | undefined, signal: AbortSignal): Promise<ShownOverview> {
+    const query = most === undefined ? '' : `&most=${most}`;
+    return this.json(`v1/admin/overview?days=${days}${query}`, { signal });
   }
 
   /** @param show takes what is there so far */

@@ -2,6 +2,7 @@
 import type { ShownCaller } from '../api/answers.ts';
 import { limitLines, seenWords, usedWords } from '../read/callers.ts';
 import { CALLER_STATES } from '../read/operator-words.ts';
+import { callerAnchor } from '../read/overview.ts';
 import { visible } from '../read/visible.ts';
 import { count } from './numbers.ts';
 import { Dotted, Word } from './text.tsx';
@@ -24,7 +25,7 @@ export function CallerCard({ caller, onOpen, onAbout }: Props) {
   const { name, kind, state, key } = caller;
   const own = kind === 'tenant' ? 'its own key' : 'no key';
   return (
-    <li class={`card caller ${state}`}>
+    <li id={callerAnchor(name)} class={`card caller ${state}`}>
       <div class="card-name">
         <strong title={visible(name)}>
           <Word text={name} />

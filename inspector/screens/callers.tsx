@@ -9,6 +9,7 @@ import { DeleteCaller, LimitCaller } from '../parts/caller-dialogs.tsx';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { Empty, Failed, Of } from '../parts/states.tsx';
 import { CALLER_SORTS, sortedCallers } from '../read/callers.ts';
+import { callersHeading } from '../read/overview.ts';
 
 /** Of 20 callers, that are read at once. */
 const PAGES = 5;
@@ -42,7 +43,7 @@ export function Callers({ operator }: { operator: Operator }) {
     });
   return (
     <>
-      <h2>Callers</h2>
+      <h2 id={callersHeading}>Callers</h2>
       <AddCaller operator={operator} onChanged={changed} />
       {made && <MadeKey caller={made} onKept={() => setMade(undefined)} />}
       <p class="note" role="status">

@@ -8,7 +8,9 @@ import { SecretForm } from '../parts/secret-form.tsx';
 import { Of } from '../parts/states.tsx';
 import { Dotted, Word } from '../parts/text.tsx';
 import { PART_STATES } from '../read/operator-words.ts';
+import { partsHeading } from '../read/overview.ts';
 import { Callers } from './callers.tsx';
+import { Overview } from './overview.tsx';
 
 interface Props {
   /** Undefined until a token was entered. */
@@ -35,6 +37,7 @@ export function OperatorScreen({ operator, onOperator }: Props) {
           Forget the token
         </button>
       </div>
+      <Overview operator={operator} />
       <Health operator={operator} />
       <Callers operator={operator} />
     </main>
@@ -59,7 +62,7 @@ function Health({ operator }: { operator: Operator }) {
   return (
     <>
       <div class="actions heading">
-        <h2>Parts</h2>
+        <h2 id={partsHeading}>Parts</h2>
         <button
           type="button"
           class="quiet"

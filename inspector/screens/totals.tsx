@@ -5,17 +5,11 @@ import type { Client } from '../api/client.ts';
 import { useLoad } from '../api/use-load.ts';
 import { DayBars } from '../parts/day-bars.tsx';
 import { count, dollars, share } from '../parts/numbers.ts';
+import { Ranges } from '../parts/ranges.tsx';
 import { Of } from '../parts/states.tsx';
 import { Term } from '../parts/term.tsx';
 import { inDollars } from '../read/money.ts';
 import { missedSentence } from '../read/request-words.ts';
-
-const RANGES = [
-  [1, 'today'],
-  [7, '7 days'],
-  [30, '30 days'],
-  [90, '90 days'],
-] as const;
 
 interface Props {
   readonly client: Client;
@@ -31,21 +25,7 @@ export function Totals({ client, isListed }: Props) {
   );
   return (
     <section class="totals-panel" aria-label="All conversations together">
-      <fieldset class="ranges">
-        <legend class="sr-only">Range of time</legend>
-        {RANGES.map(([days, label]) => (
-          <label key={days}>
-            <input
-              type="radio"
-              name="range"
-              value={days}
-              checked={days === range}
-              onChange={() => setRange(days)}
-            />
-            <span>{label}</span>
-          </label>
-        ))}
-      </fieldset>
+      <Ranges chosen={range} name="range" onChoose={setRange} />
       <Of loaded={loaded}>{(stats) => stats && <Days stats={stats} />}</Of>
     </section>
   );

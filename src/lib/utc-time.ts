@@ -31,6 +31,16 @@ export function dateOfDay(day: number): string {
   return utcTimeOf(new Date(day * DAY_MS)).day;
 }
 
+/** A day in days since 1970. @param date YYYY-MM-DD */
+export function dayOfDate(date: string): number {
+  return dayOf(Date.parse(date));
+}
+
+/** `14:02`. @param at milliseconds since 1970 */
+export function timeOfDay(at: number): string {
+  return new Date(at).toISOString().slice('YYYY-MM-DDT'.length, 'YYYY-MM-DDThh:mm'.length);
+}
+
 export function utcTimeOf(date: Date): UtcTime {
   const day = date.toISOString().slice(0, 'YYYY-MM-DD'.length);
   return { day, weekday: date.getUTCDay(), hour: date.getUTCHours() };

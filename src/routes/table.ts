@@ -9,6 +9,7 @@ import { postBackup } from './admin/backup.ts';
 import { deleteCaller, getCaller, patchCaller, putCaller } from './admin/caller.ts';
 import { listCallers } from './admin/callers.ts';
 import { getAdminHealth } from './admin/health.ts';
+import { getOverview } from './admin/overview.ts';
 import { postRestore } from './admin/restore.ts';
 import { deleteBlock, getBlock, listBlocks, putBlock } from './blocks.ts';
 import { chatCompletions } from './chat.ts';
@@ -90,6 +91,7 @@ export const ROUTES: readonly Route[] = [
   { path: '/v1/verify', handlers: { POST: verify } },
   { path: '/v1/deployment', handlers: { GET: getDeployment } },
   { path: '/v1/admin/health', handlers: { GET: getAdminHealth }, isForOperator: true },
+  { path: '/v1/admin/overview', handlers: { GET: getOverview }, isForOperator: true },
   { path: '/v1/admin/callers', handlers: { GET: listCallers }, isForOperator: true },
   {
     path: '/v1/admin/callers/:name',

@@ -78,6 +78,28 @@ describe('a deployment with access keys', () => {
     expect(await page.locator('body').innerText()).not.toContain('a-conversation');
   });
 
+  it('begins with what all callers have spent, and what needs attention', async () => {
+    const page = await openScreen();
+    const all = page.getByRole('region', { name: 'All callers together' });
+    await expect.poll(() => all.locator('.lead').innerText()).toMatch(/^This week \(.+, UTC\): /);
+    expect(await all.innerText()).toMatch(/active in these days, by \d+ calls of storage/);
+    expect(await all.getByRole('region', { name: 'Callers who spend most' }).innerText()).toMatch(
+      /alice\s+\d+\s+\d+\s+\$0\.\d+/,
+    );
+    const alerts = page.getByRole('list', { name: 'What needs attention' });
+    expect(await alerts.innerText()).toContain('gpt-4.1-mini retires in');
+    await expectShownWell(page, 'operator-overview');
+    await page.getByRole('button', { name: 'alice', exact: true }).click();
+    expect(await page.evaluate('document.activeElement.id')).toBe('caller-alice');
+    await page.route('**/v1/admin/overview?days=1', (route) => route.abort());
+    await all.getByText('today').click();
+    await page.unroute('**/v1/admin/overview?days=1');
+    await all.getByRole('button', { name: 'Try again' }).click();
+
+    await expect.poll(() => all.locator('.lead').innerText()).toMatch(/^Today /);
+    expect(await page.locator('body').innerText()).not.toContain('a-conversation');
+  });
+
   it('has a caller disabled, and enabled again', async () => {
     const page = await openScreen();
     await page.getByRole('button', { name: 'Disable alice' }).click();

@@ -1,8 +1,9 @@
 /** The routes by which an operator sees and changes callers. */
 
-import { inPath, json, type Operation, routes, sent } from '../operation.ts';
+import { inPath, json, type Operation, query, routes, sent } from '../operation.ts';
 import { caller, callerChange, callerDeletion, callerPage } from '../schemas/callers.ts';
-import { CURSOR, LIMIT } from './conversations.ts';
+import { overview } from '../schemas/overview.ts';
+import { CURSOR, LIMIT, PERIOD } from './conversations.ts';
 
 const NAME = inPath(
   'name',
@@ -20,6 +21,24 @@ const changing = { ...ofOne, body, errors: [...OF_ONE, 'invalid_json', 'invalid_
 export const CALLERS: readonly Operation[] = routes(
   { group: 'Deployment', access: 'admin', page: 'operating.md#callers' },
   {
+    'get /v1/admin/overview': {
+      id: 'getOverview',
+      summary: 'What all callers together have sent, saved and cost, and what needs attention',
+      description:
+        "From the sums of the tenants that were seen last: no content, no conversation's name. A 404 in deployments without `ADMIN_TOKEN`.",
+      parameters: [
+        PERIOD,
+        query(
+          'most',
+          'How many tenants are asked; each is a call of storage. More than 40 need the paid plan.',
+          { type: 'integer', minimum: 1, maximum: 400, default: 40 },
+          40,
+        ),
+      ],
+      answers: { 200: json('The overview.', overview) },
+      errors: ['not_forwarded', 'invalid_value', 'store_failed'],
+      page: 'operating.md#the-overview',
+    },
     'get /v1/admin/callers': {
       id: 'listCallers',
       summary: 'All callers with their use and cost, for the operator',

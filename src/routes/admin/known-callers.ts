@@ -69,6 +69,34 @@ export class KnownCallers {
     return { callers: all, cursor: seen.length > shown.length ? `tenant:${end}` : undefined };
   }
 
+  /**
+   * The callers that were seen since a time, the last seen first, with those of their tenants that
+   * were.
+   *
+   * @param since in milliseconds since 1970
+   * @param most of their tenants
+   */
+  async recent(
+    since: number,
+    most: number,
+  ): Promise<{ readonly callers: readonly KnownCaller[]; readonly active: number }> {
+    const [registered, { tenants, count }] = await Promise.all([
+      this.registered(),
+      this.services.register((stub) => stub.seenSince(since, most)),
+    ]);
+    const names = new Map(this.named(registered).flatMap((name) => this.idsOf(name).map((id) => [id, name])));
+    const callers = new Map<string, KnownCaller>();
+    for (const one of tenants) {
+      const name = names.get(one.tenant);
+      const found =
+        name === undefined ? ofTenant(one.tenant, registered, [one]) : this.ofName(name, registered, [one]);
+      const before = callers.get(found.name);
+      const both = before && { tenants: [...before.tenants, one.tenant], seen: [...before.seen, one] };
+      callers.set(found.name, { ...found, ...both });
+    }
+    return { callers: [...callers.values()], active: count };
+  }
+
   /** @throws ApiError `caller_not_found` */
   async find(name: string): Promise<KnownCaller> {
     const registered = await this.registered();
@@ -124,7 +152,8 @@ export class KnownCallers {
     };
   }
 
-  private limitsOf({ name, kind, registered }: KnownCaller): CallerLimits | undefined {
+  /** Undefined for a caller that spends its own money. */
+  limitsOf({ name, kind, registered }: KnownCaller): CallerLimits | undefined {
     if (kind === 'tenant') return undefined;
     return registered?.limits ?? this.services.callers.configuredLimits(name);
   }
@@ -149,14 +178,23 @@ export class KnownCallers {
   ): Promise<KnownCaller[]> {
     const ids = names.map((name) => this.idsOf(name));
     const all = names.length === 0 ? [] : await this.services.register((stub) => stub.seenAmong(ids.flat()));
-    const configured = this.services.config.access?.keys ?? [];
     return names.map((name, at) => {
       const tenants = ids[at] ?? [];
-      const isConfigured = configured.some((key) => key.name === name);
-      const own = registered.find((one) => one.name === name && one.tenant === null);
       const seen = all.filter(({ tenant }) => tenants.includes(tenant));
-      return { name, kind: 'access_key', tenants, isConfigured, registered: own, seen };
+      return { ...this.ofName(name, registered, seen), tenants };
     });
+  }
+
+  /** A caller with an access key, with its tenants that were seen. */
+  private ofName(
+    name: string,
+    registered: readonly RegisteredCaller[],
+    seen: readonly SeenTenant[],
+  ): KnownCaller {
+    const isConfigured = (this.services.config.access?.keys ?? []).some((key) => key.name === name);
+    const own = registered.find((one) => one.name === name && one.tenant === null);
+    const tenants = seen.map(({ tenant }) => tenant);
+    return { name, kind: 'access_key', tenants, isConfigured, registered: own, seen };
   }
 
   private idsOf(name: string): string[] {

@@ -59,6 +59,12 @@ export interface SeenTenant {
   readonly lastSeen: number;
 }
 
+/** Some of the tenants that were seen, and how many there are. */
+export interface SeenTenants {
+  readonly tenants: readonly SeenTenant[];
+  readonly count: number;
+}
+
 type CallerRow = {
   name: string;
   tenant: string | null;
@@ -149,6 +155,23 @@ export class CallerRows {
         most,
       )
       .toArray();
+  }
+
+  /**
+   * The tenants that were seen since a time, the last seen first, and how many they are.
+   *
+   * @param since in milliseconds
+   */
+  seenSince(since: number, most: number): SeenTenants {
+    if (!this.tables.exists()) return { tenants: [], count: 0 };
+    const rows = this.sql.exec<{ tenant: string; firstSeen: number; lastSeen: number; count: number }>(
+      `SELECT tenant, first_seen AS firstSeen, last_seen AS lastSeen, count(*) OVER () AS count
+       FROM seen_tenants WHERE last_seen >= ? ORDER BY last_seen DESC, tenant LIMIT ?`,
+      since,
+      most,
+    );
+    const all = rows.toArray();
+    return { tenants: all.map(({ count: _, ...one }) => one), count: all[0]?.count ?? 0 };
   }
 
   /** The tenants among these that were seen. */

@@ -40,6 +40,7 @@ import {
   type RegisteredCaller,
   type RegisteredCallers,
   type SeenTenant,
+  type SeenTenants,
 } from './callers.ts';
 import { eraseStep, expireStep, type Ground } from './deletion.ts';
 import { type Deletable, Deletions } from './deletions.ts';
@@ -231,7 +232,7 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi,
   }
 
   overview(from: number, to: number, most: number): TenantOverview {
-    const spent = this.spending.days(monthOf(this.now()).first, to);
+    const spent = this.spending.days(Math.min(from, monthOf(this.now()).first), to);
     const { usage } = this.rows;
     const ranked = rankConversations(usage.conversations(from, to), most);
     return { days: usage.days(from, to), ranked, spent };
@@ -260,6 +261,10 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi,
 
   seenAmong(tenants: readonly string[]): readonly SeenTenant[] {
     return this.callers.seenAmong(tenants);
+  }
+
+  seenSince(since: number, most: number): SeenTenants {
+    return this.callers.seenSince(since, most);
   }
 
   seenTenants(after: string, most: number): readonly SeenTenant[] {

@@ -16,7 +16,13 @@ import type {
   ListedBlock,
   StoredBlock,
 } from './blocks.ts';
-import type { CallerChange, RegisteredCaller, RegisteredCallers, SeenTenant } from './callers.ts';
+import type {
+  CallerChange,
+  RegisteredCaller,
+  RegisteredCallers,
+  SeenTenant,
+  SeenTenants,
+} from './callers.ts';
 import type { Deletable } from './deletions.ts';
 import type { ListPart, ListPlace, ListQuery } from './listing.ts';
 import type { KnownConversation, NotedConversation } from './rows.ts';
@@ -34,7 +40,7 @@ export interface TenantApi extends BackupApi {
   list(query: ListQuery, after: ListPlace | null, most: number): ListPart;
   /** See `UsageRows`. */
   days(from: number, to: number): SumsByDay;
-  /** `spent` is since the beginning of the month. @param most of the conversations of each list */
+  /** `spent` is at least since the beginning of the month. @param most of the conversations of each list */
   overview(from: number, to: number, most: number): TenantOverview;
   find(conversation: string): KnownConversation | null;
   refsOf(conversation: string, most: number, after?: string): readonly string[] | null;
@@ -102,6 +108,7 @@ export interface RegisterApi {
   see(tenant: string): void;
   unsee(tenants: readonly string[]): void;
   seenAmong(tenants: readonly string[]): readonly SeenTenant[];
+  seenSince(since: number, most: number): SeenTenants;
   seenTenants(after: string, most: number): readonly SeenTenant[];
 }
 

@@ -8,6 +8,7 @@ import {
   caller as callerSchema,
   type ShownCaller,
 } from '../../../src/reference/schemas/callers.ts';
+import { overview } from '../../../src/reference/schemas/overview.ts';
 import { REGISTER } from '../../../src/storage/objects.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { quiet } from '../../support/quiet.ts';
@@ -123,6 +124,49 @@ describe('the operator’s routes of callers', () => {
       });
       expect(one.last_seen_at).toBeGreaterThan(Date.now() / 1_000 - 100_000);
     });
+  });
+
+  it('sum up two callers in a bounded number of calls, without a name of a conversation', async () => {
+    const names = ['ann', 'ben'].map((one) => `${one}-${made++}`);
+    const keys = names.map((one) => `a-key-of-the-caller-${one}`);
+    const { chatAs, request, objects } = deployment({
+      ACCESS_KEYS: names.map((one, at) => `${one}=${keys[at]}`).join(','),
+      CALLER_LIMITS: JSON.stringify({ [names[1] ?? '']: { usd_per_day: 0.0006 } }),
+    });
+    const read = async (query: string) => {
+      const before = objects.calls.length;
+      const headers = { authorization: `Bearer ${ADMIN_TOKEN}` };
+      const text = await (await request(`/v1/admin/overview${query}`, { headers })).text();
+      return { text, calls: objects.calls.slice(before) };
+    };
+    const asked = { ...QUESTION, conversation_id: SECRET, memory_strategy: { mode: 'compact' } };
+    for (const key of keys) await (await chatAs(key, asked)).text();
+    await vi.waitFor(async () => {
+      const { callers } = overview.parse(JSON.parse((await read('?days=1&most=400')).text));
+      expect(callers.filter(({ name, requests }) => names.includes(name) && requests === 1)).toHaveLength(2);
+    });
+    const { text, calls } = await read('?days=1&most=400');
+    const all = overview.parse(JSON.parse(text));
+    expect(text).not.toContain(SECRET);
+    expect(calls).toHaveLength(all.read.storage_calls);
+    const amount = 1_000 * 400 + 100 * 1_600;
+    for (const name of names) {
+      expect(all.callers.find((one) => one.name === name)).toMatchObject({ paid: amount, failed: 0, net: 0 });
+      expect(all.conversations.filter(({ caller }) => caller === name)).toMatchObject([
+        { model: MODEL, requests: 1, paid: amount, conversation: expect.stringMatching(/^[0-9a-f]{16}$/) },
+      ]);
+    }
+    expect(all.alerts).toContainEqual(expect.objectContaining({ code: 'budget', caller: names[1] }));
+    expect(all.alerts.filter(({ caller }) => caller === names[0])).toEqual([]);
+    expect(all.total.requests).toBe(all.data[0]?.requests);
+
+    const few = await read('?most=1');
+    expect(overview.parse(JSON.parse(few.text)).read).toMatchObject({ read: 1, storage_calls: 3 });
+    expect(few.calls.toSorted()).toEqual(['overview', 'readCallers', 'seenSince']);
+    objects.failing.add('overview');
+    expect(overview.parse(JSON.parse((await read('?most=1')).text)).read).toMatchObject({ failed: 1 });
+    expect((await request('/v1/admin/overview')).status).toBe(401);
+    expect((await read('?most=401')).text).toContain('invalid_value');
   });
 
   it('list all callers page by page, names of keys before other tenants', async () => {

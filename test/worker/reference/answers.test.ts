@@ -336,6 +336,7 @@ describe('answers about stored data', () => {
     const { app: operated } = deployment(undefined, { ADMIN_TOKEN });
     const headers = { authorization: `Bearer ${ADMIN_TOKEN}` };
     await readAs('getHealthOfParts', await operated.request('/v1/admin/health', { headers }));
+    await readAs('getOverview', await operated.request('/v1/admin/overview', { headers }));
     const ACCESS_KEYS = 'known=a-key-of-a-known-caller';
     const { app: shared } = deployment(undefined, { ADMIN_TOKEN, ACCESS_KEYS, UPSTREAM_API_KEY: 'sk-ours' });
     const path = '/v1/admin/callers';

@@ -1,0 +1,172 @@
+/**
+ * `GET /v1/admin/overview`: what all callers together have sent and cost, who spends most, and what
+ * an operator should look at. From the sums that tenants' objects have anyway: no content, no name
+ * of a conversation, and a bounded number of storage calls, which the answer says.
+ */
+import type { Context } from 'hono';
+
+import { AT_ONCE, fewAtOnce } from '../../lib/slots.ts';
+import { DAY_MS, dayOf, monthOf } from '../../lib/utc-time.ts';
+import { logCaught } from '../../log.ts';
+import { alertsOf, type CountedCaller } from '../../memory/run/alerts.ts';
+import { type DaySums, joinDaySums, joinDays, NO_DAY_SUMS } from '../../memory/run/day-sums.ts';
+import { lostOf, netOf, type Period, summaryText, unbilledOf } from '../../memory/run/period-summary.ts';
+import { byCost } from '../../memory/run/ranked-conversations.ts';
+import type { Overview } from '../../reference/schemas/overview.ts';
+import { ApiError } from '../../request/errors.ts';
+import type { AppEnv, Services } from '../../request/services.ts';
+import { logNameOf } from '../../storage/conversation/names.ts';
+import type { TenantOverview } from '../../storage/tenant/remote.ts';
+import { TIME_LIMITS } from '../../time-limits.ts';
+import { type DayRange, daysIn, daysJson, rangeOf, sumsJson } from '../conversations/days.ts';
+import { lossesJson, periodOf } from '../conversations/summary.ts';
+import { stored } from '../stored.ts';
+import { type KnownCaller, KnownCallers } from './known-callers.ts';
+import { servicesForOperator } from './operator.ts';
+
+/**
+ * Tenants that are read if nobody asks for more: with the register an invocation makes 42 calls, of
+ * 50 that each may (https://developers.cloudflare.com/workers/platform/limits/).
+ */
+const USUAL_READ = 40;
+
+/** The paid plan allows many more calls. */
+const MOST_READ = 400;
+
+/** Calls of the register. */
+const REGISTER_CALLS = 2;
+
+/** Conversations that are shown. */
+const SHOWN = 10;
+
+/** A caller with what its tenants know. */
+interface ReadCaller extends CountedCaller {
+  readonly overviews: readonly TenantOverview[];
+  readonly counted: { readonly requests: number; readonly amount: number };
+}
+
+/** What all callers together have sent and cost. */
+export interface ReadOverview {
+  readonly period: Period;
+  readonly byDay: readonly DaySums[];
+  readonly callers: readonly ReadCaller[];
+  /** Tenants that were active, were read, and could not be read. */
+  readonly tenants: { readonly active: number; readonly read: number; readonly failed: number };
+}
+
+/** A 404 in deployments without `ADMIN_TOKEN`. */
+export async function getOverview(c: Context<AppEnv>): Promise<Response> {
+  const services = servicesForOperator(c, 'ADMIN_TOKEN');
+  if (!services) return c.notFound();
+  const range = rangeOf(daysIn(c.req.query('days') ?? '7'));
+  const most = mostIn(c.req.query('most'));
+  const read = await stored(c, () => readOverview(services, range, most));
+  return c.json(overviewJson(read, range));
+}
+
+/** Reads the tenants that were seen last, at most so many. @throws StoreError of the register */
+export async function readOverview(services: Services, range: DayRange, most: number): Promise<ReadOverview> {
+  const known = new KnownCallers(services);
+  // A tenant is reported once a day, so one that is active now may have been seen yesterday.
+  const { callers, active } = await known.recent((range[0] - 1) * DAY_MS, most);
+  let failed = 0;
+  const read = await fewAtOnce(AT_ONCE, callers, async (caller) => {
+    const all = await Promise.all(
+      caller.tenants.map((id) =>
+        services
+          .tenant(id)((stub) => stub.overview(...range, SHOWN))
+          .catch((error: unknown) => {
+            logCaught(services.log, 'warn', 'the sums of a caller could not be read', error);
+            failed++;
+            return undefined;
+          }),
+      ),
+    );
+    const overviews = all.filter((one) => one !== undefined);
+    return readCaller(caller, overviews, range, known);
+  });
+  const count = callers.reduce((sum, { tenants }) => sum + tenants.length, 0);
+  const overviews = read.flatMap((caller) => caller.overviews);
+  return { ...periodOf(overviews, range), callers: read, tenants: { active, read: count, failed } };
+}
+
+function readCaller(
+  caller: KnownCaller,
+  overviews: readonly TenantOverview[],
+  [first, last]: DayRange,
+  known: KnownCallers,
+): ReadCaller {
+  const days = overviews.map((one) => one.days).reduce(joinDays, {});
+  const spent = overviews.flatMap((one) => one.spent);
+  const since = (from: number, of: 'requests' | 'amount') =>
+    spent.reduce((sum, one) => (one.day >= from && one.day <= last ? sum + one[of] : sum), 0);
+  const now = Date.now();
+  return {
+    name: caller.name,
+    overviews,
+    sums: Object.values(days).reduce(joinDaySums, NO_DAY_SUMS),
+    limits: known.limitsOf(caller),
+    spent: { day: since(dayOf(now), 'amount'), month: since(monthOf(now).first, 'amount') },
+    counted: { requests: since(first, 'requests'), amount: since(first, 'amount') },
+  };
+}
+
+function overviewJson({ period, byDay, callers, tenants }: ReadOverview, range: DayRange): Overview {
+  const { total, losses, days, from, to } = period;
+  const conversations = callers
+    .flatMap(({ name, overviews }) =>
+      overviews.flatMap(({ ranked }) => ranked.dearest.map((one) => ({ caller: name, ...one }))),
+    )
+    .toSorted(byCost)
+    .slice(0, SHOWN);
+  return {
+    object: 'memory.overview',
+    days,
+    from,
+    to,
+    behind_ms: TIME_LIMITS.sumsMs,
+    read: { ...tenants, storage_calls: REGISTER_CALLS + tenants.read },
+    text: summaryText(period),
+    lost: lostOf(total),
+    unbilled: unbilledOf(total),
+    total: sumsJson(total),
+    data: daysJson(byDay, range),
+    losses: lossesJson(losses),
+    alerts: [...alertsOf({ total, callers, now: Date.now() })],
+    callers: callers.map(callerJson).toSorted((one, other) => (other.paid ?? -1) - (one.paid ?? -1)),
+    conversations: conversations.map(({ caller, name, model, sums }) => ({
+      caller,
+      conversation: logNameOf(name),
+      model,
+      ...useJson(sums),
+    })),
+  };
+}
+
+/** By the larger count: of its conversations, or of its limits, which also count other requests. */
+function callerJson({ name, sums, counted }: ReadCaller): Overview['callers'][number] {
+  const use = useJson(sums);
+  const paid = counted.amount > (use.paid ?? 0) ? counted.amount : use.paid;
+  return {
+    name,
+    ...use,
+    requests: Math.max(use.requests, counted.requests),
+    paid,
+    unbilled: unbilledOf(sums),
+  };
+}
+
+/** What is not known is null. */
+function useJson(sums: DaySums) {
+  const { requests, failed, billed, sent, summarizer, unpriced } = sums;
+  const isKnown = billed > 0 && unpriced === 0;
+  return { requests, failed, paid: isKnown ? sent + summarizer : null, net: netOf(sums) };
+}
+
+/** @throws ApiError */
+function mostIn(text: string | undefined): number {
+  if (text === undefined) return USUAL_READ;
+  const most = /^\d{1,3}$/.test(text) ? Number(text) : 0;
+  if (most >= 1 && most <= MOST_READ) return most;
+  throw new ApiError('invalid_value', `most must be a number from 1 to ${MOST_READ}.`, 'most');
+}
