@@ -34,7 +34,7 @@ function alerts(...callers: CountedCaller[]) {
 const limited = (limits: CallerLimits, day: number, month = day) =>
   caller({}, { name: 'bob', limits, spent: { day: day * DOLLAR, month: month * DOLLAR } });
 const failing = (failed: number, requests: number, failures: DaySums['failures'] = {}) =>
-  caller({ failed, requests, failures, answered_at: NOW });
+  caller({ failed, requests, failures, models: { m: model({ requests, failed }) }, answered_at: NOW });
 const missing = (amount: number | null) =>
   caller({ sent: 100, missed: { tools: { requests: 2, tokens: 9, amount } } });
 
