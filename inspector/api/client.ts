@@ -78,6 +78,16 @@ export class Client {
     return this.worker.json(`v1/stats?days=${count}`, { signal });
   }
 
+  /** Of the last days, in sentences. */
+  async summary(days: number): Promise<string> {
+    const headers = { accept: 'text/plain' };
+    return (await (await this.worker.response(`v1/stats/summary?days=${days}`, { headers })).text()).trim();
+  }
+
+  async summaryPicture(days: number): Promise<Blob> {
+    return (await this.worker.response(`v1/stats/summary.svg?days=${days}`, {})).blob();
+  }
+
   memory(named: Named, signal: AbortSignal): Promise<ConversationMemory> {
     return this.worker.json(pathOf(named, 'memory'), { signal });
   }

@@ -4,6 +4,7 @@ import type { StatsByDay } from '../api/answers.ts';
 import type { Client } from '../api/client.ts';
 import { useLoad } from '../api/use-load.ts';
 import { DayBars } from '../parts/day-bars.tsx';
+import { Forward } from '../parts/forward.tsx';
 import { count, dollars, share } from '../parts/numbers.ts';
 import { Ranges } from '../parts/ranges.tsx';
 import { Of } from '../parts/states.tsx';
@@ -27,6 +28,7 @@ export function Totals({ client, isListed }: Props) {
     <section class="totals-panel" aria-label="All conversations together">
       <Ranges chosen={range} name="range" onChoose={setRange} />
       <Of loaded={loaded}>{(stats) => stats && <Days stats={stats} />}</Of>
+      <Forward client={client} days={range} />
     </section>
   );
 }
