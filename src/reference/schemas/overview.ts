@@ -28,8 +28,8 @@ export const overview = z.strictObject({
   read: z
     .strictObject({
       active: count.describe('Tenants that were seen in these days.'),
-      read: count.describe('Those of them that were asked, the last seen first.'),
-      failed: count.describe('Those that did not answer, and are in no sum.'),
+      read: count.describe('Active tenants that were asked, the last seen first.'),
+      failed: count.describe('Tenants that did not answer, and are in no sum.'),
       storage_calls: count,
     })
     .describe('What the sums are made from.'),
