@@ -1,4 +1,4 @@
-/** Which conversations have cost most in some days, and which have cost more than without Precis. */
+/** Which conversations have cost most in some days, and which more than without Precis. */
 import type { Nanodollars } from '../money/amounts.ts';
 import type { NO_DAY_SUMS } from './day-sums.ts';
 
@@ -77,7 +77,7 @@ export function joinLosses(one: Losses, other: Losses): Losses {
   };
 }
 
-/** What a conversation has cost more than without Precis; undefined if it has not, as far as known. */
+/** What a conversation has cost more than without Precis; undefined if nothing, or not known. */
 function lossOf(
   sums: Summed['sums'],
 ): { readonly amount: Nanodollars; readonly cause: LossCause } | undefined {

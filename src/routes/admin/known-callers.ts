@@ -70,8 +70,8 @@ export class KnownCallers {
   }
 
   /**
-   * The callers that were seen since a time, the last seen first, with those of their tenants that
-   * were.
+   * The callers that were seen since a time, the last seen first. Each has only the tenants that
+   * were seen.
    *
    * @param since in milliseconds since 1970
    * @param most of their tenants

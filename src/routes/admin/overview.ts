@@ -64,7 +64,7 @@ export async function getOverview(c: Context<AppEnv>): Promise<Response> {
   return c.json(overviewJson(read, range));
 }
 
-/** Reads the tenants that were seen last, at most so many. @throws StoreError of the register */
+/** Reads the tenants that were seen last, up to a number. @throws StoreError of the register */
 export async function readOverview(services: Services, range: DayRange, most: number): Promise<ReadOverview> {
   const known = new KnownCallers(services);
   // A tenant is reported once a day, so one that is active now may have been seen yesterday.

@@ -40,7 +40,11 @@ export interface TenantApi extends BackupApi {
   list(query: ListQuery, after: ListPlace | null, most: number): ListPart;
   /** See `UsageRows`. */
   days(from: number, to: number): SumsByDay;
-  /** `spent` is at least since the beginning of the month. @param most of the conversations of each list */
+  /**
+   * `spent` is at least since the beginning of the month.
+   *
+   * @param most of the conversations of each list
+   */
   overview(from: number, to: number, most: number): TenantOverview;
   find(conversation: string): KnownConversation | null;
   refsOf(conversation: string, most: number, after?: string): readonly string[] | null;

@@ -1,4 +1,4 @@
-/** What an operator is told to look at: the thresholds, and no alert without its counter. */
+/** What an operator should look at: the thresholds, and no alert without its counter. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { CallerLimits } from '../../../../src/memory/money/caller-limits.ts';
