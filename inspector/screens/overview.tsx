@@ -117,14 +117,16 @@ function Table({
   title,
   columns,
   rows,
+  isWide = false,
 }: {
   title: string;
+  isWide?: boolean;
   columns: readonly Column[];
   rows: readonly { readonly key: string; readonly cells: readonly ComponentChildren[] }[];
 }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
-    <section class="table" tabIndex={0} aria-label={title}>
+    <section class={isWide ? 'table wide' : 'table'} tabIndex={0} aria-label={title}>
       <table>
         <caption>{title}</caption>
         <thead>
@@ -225,7 +227,12 @@ function Conversations({ overview: { conversations } }: { overview: ShownOvervie
   }));
   const columns = [{ title: 'digest' }, { title: 'caller' }, { title: 'model' }, ...USE];
   return (
-    <Table title="Conversations that cost most, by their digest in the log" columns={columns} rows={rows} />
+    <Table
+      isWide
+      title="Conversations that cost most, by their digest in the log"
+      columns={columns}
+      rows={rows}
+    />
   );
 }
 

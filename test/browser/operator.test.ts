@@ -79,7 +79,7 @@ describe('a deployment with access keys', () => {
   });
 
   it('begins with what all callers have spent, and what needs attention', async () => {
-    const page = await openScreen();
+    const page = await openScreen([503]);
     const all = page.getByRole('region', { name: 'All callers together' });
     await expect.poll(() => all.locator('.lead').innerText()).toMatch(/^This week \(.+, UTC\): /);
     expect(await all.innerText()).toMatch(/active in these days, by \d+ calls of storage/);
@@ -91,7 +91,7 @@ describe('a deployment with access keys', () => {
     await expectShownWell(page, 'operator-overview');
     await page.getByRole('button', { name: 'alice', exact: true }).click();
     expect(await page.evaluate('document.activeElement.id')).toBe('caller-alice');
-    await page.route('**/v1/admin/overview?days=1', (route) => route.abort());
+    await page.route('**/v1/admin/overview?days=1', (route) => route.fulfill({ status: 503 }));
     await all.getByText('today').click();
     await page.unroute('**/v1/admin/overview?days=1');
     await all.getByRole('button', { name: 'Try again' }).click();
