@@ -25,9 +25,9 @@ export function Forward({ client, days }: { client: Client; days: number }) {
     return (
       <div class="actions">
         <button type="button" class="quiet" disabled={isRunning} onClick={() => void make()}>
-          {failure ? 'Try again' : 'Say it in a sentence to forward'}
+          Say it in a sentence to forward
         </button>
-        {failure && <Failed failure={failure} />}
+        {failure && <Failed failure={failure} onAgain={() => void make()} />}
       </div>
     );
   return (

@@ -27,17 +27,11 @@ const MORE = 400;
 export function Overview({ operator }: { operator: Operator }) {
   const [days, setDays] = useState(7);
   const [most, setMost] = useState<number>();
-  const [tries, setTries] = useState(0);
-  const loaded = useLoad((signal) => operator.overview(days, most, signal), [operator, days, most, tries]);
+  const loaded = useLoad((signal) => operator.overview(days, most, signal), [operator, days, most]);
   return (
     <section class="overview" aria-label="All callers together">
       <Ranges chosen={days} name="overview-range" onChoose={setDays} />
       <Of loaded={loaded}>{(overview) => <Shown overview={overview} onMore={() => setMost(MORE)} />}</Of>
-      {loaded.state === 'failed' && (
-        <button type="button" onClick={() => setTries(tries + 1)}>
-          Try again
-        </button>
-      )}
     </section>
   );
 }

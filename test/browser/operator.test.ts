@@ -93,8 +93,10 @@ describe('a deployment with access keys', () => {
     expect(await page.evaluate('document.activeElement.id')).toBe('caller-alice');
     await page.route('**/v1/admin/overview?days=1', (route) => route.fulfill({ status: 503 }));
     await all.getByText('today').click();
+    const again = all.getByRole('button', { name: 'Try again' });
+    await expect.poll(() => again.count()).toBe(1);
     await page.unroute('**/v1/admin/overview?days=1');
-    await all.getByRole('button', { name: 'Try again' }).click();
+    await again.click();
 
     await expect.poll(() => all.locator('.lead').innerText()).toMatch(/^Today /);
     expect(await page.locator('body').innerText()).not.toContain('a-conversation');
