@@ -163,7 +163,7 @@ describe('a request', () => {
     // The user's message in the middle stays, since its turn goes on.
     expect(await rows.count()).toBeLessThan(3);
     const row = rows.first();
-    await expect.poll(() => row.locator('.seen .markdown').first().innerText()).toContain('User Intent');
+    await expect.poll(() => row.locator('.seen .markdown').first().innerText()).toContain('Current State');
     await expect
       .poll(() => row.locator('.original').innerText())
       .toMatch(/Messages \d+ to \d+\s+[\d,]+ tokens/);
@@ -179,7 +179,7 @@ describe('a request', () => {
     await row.getByRole('button', { name: 'All versions' }).click();
     await expect
       .poll(() => page.getByRole('dialog').locator('.markdown').innerText())
-      .toContain('User Intent');
+      .toContain('Current State');
   });
 
   it('shows what was only observed as what would have been', async () => {
@@ -189,7 +189,7 @@ describe('a request', () => {
     await expect
       .poll(() => headline(page).innerText())
       .toMatch(/^Only observed: [\d,]+ tokens were sent unchanged\. Otherwise \d+ contents would be/);
-    expect(await page.locator('.money-line').innerText()).toMatch(/potential savings \?\s+\$0\.\d+/);
+    expect(await page.locator('.money-line').innerText()).toMatch(/potential savings\s+\$0\.\d+/);
     expect(await page.locator('.columns-head').innerText()).toContain('What the model would see');
     const edited = page.locator('.row.placeholder').first();
     await expect
@@ -241,7 +241,9 @@ describe('a request', () => {
     await page.locator('.request-row').first().click();
     // What was removed, what the model saw, what it saved, and why it is over its budget.
     await expect.poll(() => page.locator('.changes > li').count()).toBeGreaterThan(0);
-    await expect.poll(() => page.locator('.row.change .seen pre').first().innerText()).not.toBe('');
+    await expect
+      .poll(() => page.locator('.row.change .seen :is(pre, .markdown)').first().innerText())
+      .not.toBe('');
     expect(await page.locator('.money-line').innerText()).toMatch(/% (less|more)\./);
     expect(await page.locator('.over').innerText()).toContain('tokens over its budget of 4,000.');
 
