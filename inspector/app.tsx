@@ -1,9 +1,10 @@
 /** The inspector's frame: where it is, whose data it shows, and the screen. */
-import { useCallback, useEffect, useLayoutEffect, useState } from 'preact/hooks';
+import { useCallback, useEffect, useLayoutEffect, useMemo, useState } from 'preact/hooks';
 import { Client } from './api/client.ts';
-import type { Operator } from './api/operator.ts';
+import { SignIn } from './api/sign-in.ts';
 import { Palette } from './parts/palette.tsx';
 import { RefDialog } from './parts/ref-dialog.tsx';
+import { SignOut } from './parts/sign-out.tsx';
 import { Words } from './parts/term.tsx';
 import { fragmentOf, type Place, placeOf } from './place.ts';
 import { titleOf } from './read/titles.ts';
@@ -17,7 +18,7 @@ import { TryIt, TryRequest } from './screens/try-it.tsx';
 import { enterEntry, restoreScroll } from './scroll.ts';
 
 /** For what is served without a key. */
-const ANONYMOUS = new Client(undefined);
+const ANONYMOUS = new Client();
 
 const SCREENS = [
   ['conversations', 'Conversations'],
@@ -39,17 +40,24 @@ const SHOWN_IN: Readonly<Record<Place['screen'], (typeof SCREENS)[number][0]>> =
 
 /** @param keyOptional whether this deployment serves callers without a key */
 export function App({ keyOptional }: { keyOptional: boolean }) {
-  const [client, setClient] = useState(() => (keyOptional ? ANONYMOUS : undefined));
-  /** Whether the data belongs to all callers without a key of their own. */
-  const [isLocal, setLocal] = useState(keyOptional);
+  const [signIn, setSignIn] = useSignIn('caller');
   /** Holds the operator's token, apart from the key. */
-  const [operator, setOperator] = useState<Operator>();
+  const [operatorSignIn, setOperatorSignIn] = useSignIn('operator');
+  /** Whether somebody wants to enter a key where none is needed. */
+  const [wantsKey, setWantsKey] = useState(false);
+  /** Whether the data belongs to all callers without a key of their own. */
+  const [isLocal, setLocal] = useState(keyOptional && !signIn);
+  const client = useMemo(
+    () => (signIn ? new Client(signIn.credentials) : keyOptional && !wantsKey ? ANONYMOUS : undefined),
+    [signIn, keyOptional, wantsKey],
+  );
   const [ref, setRef] = useState<string>();
   const place = usePlace();
   const openRef = useCallback((chosen: string) => setRef(chosen), []);
   const forget = (): void => {
     setRef(undefined);
-    setClient(undefined);
+    setSignIn(undefined);
+    setWantsKey(true);
   };
   const shown = SHOWN_IN[place.screen];
   return (
@@ -79,23 +87,27 @@ export function App({ keyOptional }: { keyOptional: boolean }) {
             )}
             <Palette client={client} screens={SCREENS} />
             <Words />
-            <button type="button" class="quiet" onClick={forget}>
-              {client.hasKey ? 'Forget the key' : 'Use a key'}
-            </button>
+            {signIn ? (
+              <SignOut signIn={signIn} onEnd={forget} />
+            ) : (
+              <button type="button" class="quiet" onClick={forget}>
+                Use a key
+              </button>
+            )}
           </span>
         )}
       </header>
       {client?.hasKey && isLocal && <aside class="local-note">{SHORT_KEY}</aside>}
       {place.screen === 'operator' ? (
-        <OperatorScreen operator={operator} onOperator={setOperator} />
+        <OperatorScreen signIn={operatorSignIn} onSignIn={setOperatorSignIn} />
       ) : client || place.screen === 'try' ? (
         // Another place is another screen: nothing of the one before is shown under its title.
         <Screen key={keyOf(place)} place={place} client={client ?? ANONYMOUS} onRef={openRef} />
       ) : (
         <KeyForm
-          onClient={(entered, isLocalKey) => {
+          onSignIn={(entered, isLocalKey) => {
             setLocal(isLocalKey);
-            setClient(entered);
+            setSignIn(entered);
           }}
         />
       )}
@@ -136,6 +148,13 @@ function Screen({ place, client, onRef }: ScreenProps) {
     case 'deployment':
       return <Deployment client={client} />;
   }
+}
+
+/** A sign-in, at first the one that this browser has kept. Undefined once it is over. */
+function useSignIn(whose: 'caller' | 'operator') {
+  const [signIn, setSignIn] = useState(() => SignIn.remembered(whose));
+  useEffect(() => signIn?.whenOver(() => setSignIn(undefined)), [signIn]);
+  return [signIn, setSignIn] as const;
 }
 
 function usePlace(): Place {

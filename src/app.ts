@@ -15,6 +15,7 @@ import { type AppEnv, servicesOf } from './request/services.ts';
 import { logMisconfigured } from './routes/health.ts';
 import { passthrough } from './routes/passthrough.ts';
 import { RouteRouter } from './routes/router.ts';
+import { mayBeSignedIn, openSignIn } from './routes/session/sign-in.ts';
 import { isForOperator, isOwn, isRoute, methodsOf, ROUTES, routeOf } from './routes/table.ts';
 import { checkSecrets } from './tenant/published-secrets.ts';
 import { apiOf } from './upstream/api.ts';
@@ -39,8 +40,13 @@ export function createApp(): Hono<AppEnv> {
       return c.text('WebSockets are not served here.', 426, { upgrade: 'HTTP/2.0' });
     const services = servicesOf(c.env);
     c.set('services', services);
-    // Callers without a valid access key get no other information about the deployment.
     const forOperator = isForOperator(path);
+    if (mayBeSignedIn(c.req.raw.headers, path)) {
+      const takes = forOperator ? 'operator' : isOwn(c.req.method, path) ? 'caller' : undefined;
+      c.set('session', await openSignIn(c, services, takes));
+      c.set('api', apiOf(path, c.req.raw.headers, isRoute));
+    }
+    // Callers without a valid access key get no other information about the deployment.
     if (!forOperator) {
       await checkCaller(c.req.raw.headers, services, c.get('api'), (work) => c.executionCtx.waitUntil(work));
       if (!BELOW_ADMIN.test(path)) refuseOperatorTokens(c.req.raw, services.config);

@@ -1,4 +1,4 @@
-/** Asks the routes of callers, with a caller's key. */
+/** Asks the routes of callers, as a caller. */
 import type {
   ArchivedMessage,
   Conversation,
@@ -12,7 +12,7 @@ import type {
   ShownEdits,
   StatsByDay,
 } from './answers.ts';
-import { bearer, Connection } from './connection.ts';
+import { bearer, Connection, type Credentials } from './connection.ts';
 
 /** Which conversation a route is about. */
 export interface Named {
@@ -44,9 +44,10 @@ export class Client {
   readonly hasKey: boolean;
   private readonly worker: Connection;
 
-  constructor(key: string | undefined) {
-    this.hasKey = key !== undefined;
-    this.worker = new Connection(key === undefined ? {} : credentialsOf(key));
+  /** @param credentials of a caller; absent for one without a key */
+  constructor(credentials?: Credentials) {
+    this.hasKey = credentials !== undefined;
+    this.worker = new Connection(credentials ?? (() => ({})));
   }
 
   deployment(signal?: AbortSignal): Promise<DeploymentFacts> {
@@ -63,7 +64,7 @@ export class Client {
 
   /** @param token the operator's, which is sent in place of the key */
   async metrics(token: string, signal: AbortSignal): Promise<string> {
-    return (await new Connection(bearer(token)).response('metrics', { signal })).text();
+    return (await new Connection(() => bearer(token)).response('metrics', { signal })).text();
   }
 
   conversations(query: ListQuery, cursor: string | null, signal: AbortSignal): Promise<Page<Conversation>> {
@@ -174,9 +175,4 @@ function factsIn(response: Response): RefContent['facts'] {
 /** Only bodies of Messages have a `system`. A header says so to the routes of any protocol. */
 function versionOf(body: object): Record<string, string> {
   return 'system' in body ? { 'anthropic-version': '2023-06-01' } : {};
-}
-
-/** A key of Anthropic's is asked about there, and goes to no other upstream. */
-function credentialsOf(key: string): Readonly<Record<string, string>> {
-  return key.startsWith('sk-ant-') ? { 'x-api-key': key } : bearer(key);
 }

@@ -24,13 +24,15 @@ export function failureOf(error: unknown): Failure {
 
 type Headed = Readonly<Record<string, string>>;
 
+/** The headers by which a request says who asks. A sign-in may have to be renewed first. */
+export type Credentials = (signal?: AbortSignal) => Headed | Promise<Headed>;
+
 export type Asking = Omit<RequestInit, 'signal'> & { signal?: AbortSignal | undefined };
 
 export class Connection {
-  /** Headers of each request. */
-  private readonly credentials: Headed;
+  private readonly credentials: Credentials;
 
-  constructor(credentials: Headed) {
+  constructor(credentials: Credentials) {
     this.credentials = credentials;
   }
 
@@ -47,10 +49,10 @@ export class Connection {
   }
 
   /** @throws Failure if there is no answer */
-  asked(path: string, { headers, signal, ...init }: Asking): Promise<Response> {
+  async asked(path: string, { headers, signal, ...init }: Asking): Promise<Response> {
     const sent = new Headers(headers);
-    for (const [name, value] of Object.entries(this.credentials)) sent.set(name, value);
-    const options: RequestInit = { ...init, headers: sent, credentials: 'omit', redirect: 'error' };
+    for (const [name, value] of Object.entries(await this.credentials(signal))) sent.set(name, value);
+    const options: RequestInit = { credentials: 'omit', ...init, headers: sent, redirect: 'error' };
     if (signal) options.signal = signal;
     return fetch(path, options).catch((error: unknown) => {
       if (signal?.aborted) throw error;
@@ -61,6 +63,11 @@ export class Connection {
 
 export function bearer(secret: string): Headed {
   return { authorization: `Bearer ${secret}` };
+}
+
+/** How a caller's key is sent: one of Anthropic's is asked about there, and at no other upstream. */
+export function credentialsOf(key: string): Headed {
+  return key.startsWith('sk-ant-') ? { 'x-api-key': key } : bearer(key);
 }
 
 async function answeredFailure(response: Response): Promise<Failure> {

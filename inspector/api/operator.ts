@@ -8,7 +8,7 @@ import type {
   ShownCaller,
   ShownOverview,
 } from './answers.ts';
-import { type Asking, bearer, Connection, Failure } from './connection.ts';
+import { type Asking, Connection, type Credentials, Failure } from './connection.ts';
 
 const CALLERS = 'v1/admin/callers';
 
@@ -21,8 +21,8 @@ export interface CallersRead {
 export class Operator {
   private readonly worker: Connection;
 
-  constructor(token: string) {
-    this.worker = new Connection(bearer(token));
+  constructor(credentials: Credentials) {
+    this.worker = new Connection(credentials);
   }
 
   /** @throws Failure if the deployment does not know the token */

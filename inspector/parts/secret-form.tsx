@@ -1,6 +1,7 @@
-/** Asks for a key or a token. It goes into a variable of this page, and nowhere else. */
+/** Asks for a key or a token, and how long the browser stays signed in with it. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import type { Kept } from '../api/sign-in.ts';
 import { useAction } from '../api/use-action.ts';
 import { Failed } from './states.tsx';
 
@@ -8,12 +9,19 @@ interface Props {
   readonly title: string;
   readonly label: string;
   /** Opens something with the secret; rejects with why it can't. */
-  readonly onSecret: (secret: string) => Promise<void>;
+  readonly onSecret: (secret: string, kept: Kept) => Promise<void>;
   readonly children: ComponentChildren;
 }
 
+const CHOICES: readonly (readonly [Kept, string])[] = [
+  ['no', 'Until this page is reloaded'],
+  ['tab', 'In this tab, for 12 hours'],
+  ['browser', 'In this browser, for 7 days'],
+];
+
 export function SecretForm({ title, label, onSecret, children }: Props) {
   const [typed, setTyped] = useState('');
+  const [kept, setKept] = useState<Kept>('no');
   const { isRunning, failure, run } = useAction();
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => field.current?.focus(), []);
@@ -24,7 +32,7 @@ export function SecretForm({ title, label, onSecret, children }: Props) {
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          if (typed.trim() !== '') void run(() => onSecret(typed.trim()));
+          if (typed.trim() !== '') void run(() => onSecret(typed.trim(), kept));
         }}
       >
         <label class="field">
@@ -37,6 +45,19 @@ export function SecretForm({ title, label, onSecret, children }: Props) {
             value={typed}
             onInput={({ currentTarget }) => setTyped(currentTarget.value)}
           />
+        </label>
+        <label class="field">
+          Stay signed in
+          <select
+            value={kept}
+            onChange={({ currentTarget }) => setKept(CHOICES[currentTarget.selectedIndex]?.[0] ?? 'no')}
+          >
+            {CHOICES.map(([value, label]) => (
+              <option key={value} value={value}>
+                {label}
+              </option>
+            ))}
+          </select>
         </label>
         <button type="submit" class="primary" disabled={isRunning}>
           {isRunning ? 'Asking…' : 'Open'}

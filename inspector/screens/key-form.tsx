@@ -1,24 +1,26 @@
 /** Asks for the caller's key. */
 import { Client } from '../api/client.ts';
+import { credentialsOf } from '../api/connection.ts';
+import { type Kept, SignIn } from '../api/sign-in.ts';
 import { SecretForm } from '../parts/secret-form.tsx';
 
 interface Props {
   /** @param isLocal whether the key names nobody, so that it shows the local tenant's data */
-  readonly onClient: (client: Client, isLocal: boolean) => void;
+  readonly onSignIn: (signIn: SignIn, isLocal: boolean) => void;
 }
 
-export function KeyForm({ onClient }: Props) {
-  const enter = async (key: string): Promise<void> => {
-    const client = new Client(key);
-    const { caller } = await client.deployment();
-    onClient(client, caller === 'local_tenant');
+export function KeyForm({ onSignIn }: Props) {
+  const enter = async (key: string, kept: Kept): Promise<void> => {
+    const signIn = await SignIn.with('caller', credentialsOf(key), kept);
+    const { caller } = await new Client(signIn.credentials).deployment();
+    onSignIn(signIn, caller === 'local_tenant');
   };
   return (
     <SecretForm title="Sign in with your API key" label="API key" onSecret={enter}>
       <p>
-        Conversations are kept under the API key of their requests. Enter that key to see them. It stays in
-        the memory of this tab: it is not stored, it is in no address, and it is gone when you close or reload
-        the tab.
+        Conversations are kept under the API key of their requests. Enter that key to see them. It is never
+        stored and is in no address. To stay signed in, the browser keeps a text in its place, which this
+        deployment alone can read, and only for this page.
       </p>
     </SecretForm>
   );

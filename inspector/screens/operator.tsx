@@ -1,10 +1,13 @@
 /** The operator's screen: whether the parts of the deployment work, and who uses it. */
-import { useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import type { DeploymentHealth } from '../api/answers.ts';
+import { bearer } from '../api/connection.ts';
 import { Operator } from '../api/operator.ts';
+import { type Kept, SignIn } from '../api/sign-in.ts';
 import { useLoad } from '../api/use-load.ts';
 import { duration } from '../parts/numbers.ts';
 import { SecretForm } from '../parts/secret-form.tsx';
+import { SignOut } from '../parts/sign-out.tsx';
 import { Of } from '../parts/states.tsx';
 import { Dotted, Word } from '../parts/text.tsx';
 import { PART_STATES } from '../read/operator-words.ts';
@@ -14,18 +17,19 @@ import { Overview } from './overview.tsx';
 
 interface Props {
   /** Undefined until a token was entered. */
-  readonly operator: Operator | undefined;
-  readonly onOperator: (operator: Operator | undefined) => void;
+  readonly signIn: SignIn | undefined;
+  readonly onSignIn: (signIn: SignIn | undefined) => void;
 }
 
-export function OperatorScreen({ operator, onOperator }: Props) {
-  if (!operator)
+export function OperatorScreen({ signIn, onSignIn }: Props) {
+  const operator = useMemo(() => signIn && new Operator(signIn.credentials), [signIn]);
+  if (!signIn || !operator)
     return (
       <TokenForm
-        onToken={async (token) => {
-          const entered = new Operator(token);
-          await entered.checkToken();
-          onOperator(entered);
+        onToken={async (token, kept) => {
+          const entered = await SignIn.with('operator', bearer(token), kept);
+          await new Operator(entered.credentials).checkToken();
+          onSignIn(entered);
         }}
       />
     );
@@ -33,9 +37,7 @@ export function OperatorScreen({ operator, onOperator }: Props) {
     <main>
       <div class="actions heading">
         <h1>Operator</h1>
-        <button type="button" class="quiet" onClick={() => onOperator(undefined)}>
-          Forget the token
-        </button>
+        <SignOut signIn={signIn} name="Sign out as operator" onEnd={() => onSignIn(undefined)} />
       </div>
       <Overview operator={operator} />
       <Health operator={operator} />
@@ -44,13 +46,13 @@ export function OperatorScreen({ operator, onOperator }: Props) {
   );
 }
 
-function TokenForm({ onToken }: { onToken: (token: string) => Promise<void> }) {
+function TokenForm({ onToken }: { onToken: (token: string, kept: Kept) => Promise<void> }) {
   return (
     <SecretForm title="Operator" label="ADMIN_TOKEN" onSecret={onToken}>
       <p>
         Who uses this deployment, how much, and whether its parts work. It needs the <code>ADMIN_TOKEN</code>{' '}
-        of the deployment, which stays in the memory of this tab, like a key, and goes to the operator’s
-        routes alone. Contents of conversations are never shown here.
+        of the deployment, which is handled like a key, and goes to the operator’s routes alone. Contents of
+        conversations are never shown here.
       </p>
     </SecretForm>
   );

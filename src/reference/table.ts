@@ -4,6 +4,7 @@ import { CALLERS } from './operations/callers.ts';
 import { CONVERSATIONS } from './operations/conversations.ts';
 import { MODELS } from './operations/models.ts';
 import { REQUESTS } from './operations/requests.ts';
+import { SESSIONS } from './operations/sessions.ts';
 import { STORED } from './operations/stored.ts';
 
 export const OPERATIONS: readonly Operation[] = [
@@ -12,4 +13,5 @@ export const OPERATIONS: readonly Operation[] = [
   ...REQUESTS,
   ...STORED,
   ...CALLERS,
+  ...SESSIONS,
 ];

@@ -49,10 +49,15 @@ export const ERRORS = {
     'authentication_error',
     "There is no key, or it is not one of the deployment's, the upstream refuses it, or it is too short for the request.",
   ),
+  session_ended: error(
+    401,
+    'authentication_error',
+    'A [sign-in](inspector.md#signing-in) of the inspector is over, or opens no such route.',
+  ),
   forbidden_origin: error(
     403,
     'permission_error',
-    'In a deployment with `LOCAL_TENANT`: a request under a host name that is not local, or from a page of another origin.',
+    'In a deployment with `LOCAL_TENANT`: a request under a host name that is not local, or from a page of another origin. A [sign-in](inspector.md#signing-in) that such a page asks for.',
   ),
   memory_budget_exceeded: invalid(
     400,

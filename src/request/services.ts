@@ -34,6 +34,7 @@ import { Upkeep } from '../storage/upkeep.ts';
 import type { TextMaterial } from '../summary/conversation.ts';
 import { Exporter, type ExporterPorts } from '../telemetry/exporter.ts';
 import { type Tenant, Tenants } from '../tenant/identity.ts';
+import type { Session } from '../tenant/session.ts';
 import { AcceptedKeys } from '../upstream/acceptance.ts';
 import type { UpstreamApi } from '../upstream/api.ts';
 import { embeddingsOf } from '../upstream/embeddings.ts';
@@ -99,6 +100,8 @@ export interface AppEnv {
     api: UpstreamApi;
     /** The agent in the base URL. */
     agent: Agent | undefined;
+    /** The kept sign-in of a request that renews one. */
+    session: Session | undefined;
   };
 }
 

@@ -34,6 +34,7 @@ import { getMetrics } from './metrics.ts';
 import { deleteRef, getRef, getRefTool, listRefs } from './refs.ts';
 import { compactResponses, countResponsesInput, responses } from './responses.ts';
 import { createRouter, type RoutePath } from './routing.ts';
+import { deleteSession, postSession } from './session/route.ts';
 import { getLlmsText, getOpenApi, getPage, getReference, searchDocs } from './site.ts';
 import { deleteTenantData } from './tenant-data.ts';
 import { deleteUserEntry, deleteUserMemory, getUserMemory } from './users.ts';
@@ -90,6 +91,12 @@ export const ROUTES: readonly Route[] = [
   { path: '/v1/explain', handlers: { POST: explain } },
   { path: '/v1/verify', handlers: { POST: verify } },
   { path: '/v1/deployment', handlers: { GET: getDeployment } },
+  { path: '/v1/session', handlers: { POST: postSession, DELETE: deleteSession } },
+  {
+    path: '/v1/admin/session',
+    handlers: { POST: postSession, DELETE: deleteSession },
+    isForOperator: true,
+  },
   { path: '/v1/admin/health', handlers: { GET: getAdminHealth }, isForOperator: true },
   { path: '/v1/admin/overview', handlers: { GET: getOverview }, isForOperator: true },
   { path: '/v1/admin/callers', handlers: { GET: listCallers }, isForOperator: true },

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { exampleConversation } from '../../inspector/read/example.ts';
-import { axeViolations, enterKey, expectShownWell, inspect } from '../support/browser/browser.ts';
+import { axeViolations, enterKey, expectShownWell, inspect, signOut } from '../support/browser/browser.ts';
 import { COMPACT, fewTraces, play, recorded, SUMMARIZE } from '../support/browser/played.ts';
 import { deploy, KEY } from '../support/deployment/deployment.ts';
 
@@ -429,7 +429,38 @@ it('keeps the key in the memory of the tab alone', async () => {
   await expect.poll(() => page.getByLabel('API key').inputValue()).toBe('');
   await enterKey(page, KEY);
   await expect.poll(() => page.locator('.listing tbody tr').count()).toBeGreaterThan(0);
-  await page.getByRole('button', { name: 'Forget the key' }).click();
+  await signOut(page);
   await expect.poll(() => page.getByLabel('API key').count()).toBe(1);
   expect(await page.locator('.listing tbody tr').count()).toBe(0);
+});
+
+it.each([
+  ['tab', 'In this tab, for 12 hours'],
+  ['browser', 'In this browser, for 7 days'],
+] as const)('stays signed in where somebody wants that, without the key: %s', async (_, choice) => {
+  const page = await open({ at: '#/conversations/refunds?user=ann', expected: [401] });
+  await page.getByLabel('Stay signed in').selectOption(choice);
+  await enterKey(page, KEY);
+  await expect.poll(() => page.locator('.request-row').count()).toBeGreaterThan(5);
+  const bearers: (string | undefined)[] = [];
+  page.on('request', (request) => bearers.push(request.headers().authorization));
+  await page.reload();
+  await expect.poll(() => page.locator('.request-row').count()).toBeGreaterThan(5);
+  expect(new URL(page.url()).hash).toBe('#/conversations/refunds?user=ann');
+  const kept = 'JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href])';
+  const cookies = await page.context().cookies(`${precis.url}/v1/session`);
+  for (const text of [await page.evaluate(kept), JSON.stringify(cookies), await page.content(), ...bearers])
+    expect(`${text}`).not.toContain(KEY);
+  expect(await page.evaluate('document.cookie')).toBe('');
+
+  const other = await page.context().newPage();
+  await other.goto(`${precis.url}/inspect`);
+  if (choice === 'In this browser, for 7 days')
+    await expect.poll(() => other.locator('.listing tbody tr').count()).toBeGreaterThan(0);
+  else await expect.poll(() => other.getByLabel('API key').count()).toBe(1);
+  await other.close();
+  await signOut(page, 'Sign out everywhere');
+  await expect.poll(() => page.getByLabel('API key').count()).toBe(1);
+  await page.reload();
+  await expect.poll(() => page.getByLabel('API key').count()).toBe(1);
 });

@@ -2,7 +2,7 @@
 import { describe, expect, inject, it } from 'vitest';
 import { PAGES } from '../../src/reference/pages.ts';
 import { docsSite } from '../../tools/docs-site/site.ts';
-import { enterKey, expectShownWell, inspect } from '../support/browser/browser.ts';
+import { enterKey, expectShownWell, inspect, signOut } from '../support/browser/browser.ts';
 import { deploy, KEY } from '../support/deployment/deployment.ts';
 
 /** Pages of each kind by day; all of them in the full run. */
@@ -68,7 +68,7 @@ describe('a deployment for callers without a key', () => {
       .toContain('too short to identify a caller');
     await expect.poll(() => page.locator('.empty').count()).toBe(1);
     await expectShownWell(page, 'local-tenant');
-    await page.getByRole('button', { name: 'Forget the key' }).click();
+    await signOut(page);
     await enterKey(page, KEY);
     await expect.poll(() => page.locator('.empty').count()).toBe(1);
 

@@ -1,7 +1,7 @@
 /** The operator's screen, with a deployment of callers with access keys, and with others. */
 import type { Page, Request } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { expectShownWell, inspect } from '../support/browser/browser.ts';
+import { expectShownWell, inspect, signOut } from '../support/browser/browser.ts';
 import { deploy, KEY } from '../support/deployment/deployment.ts';
 
 const ADMIN_TOKEN = 'the-token-of-the-operator';
@@ -220,7 +220,7 @@ describe('the token', () => {
       'JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href])';
     expect(await page.evaluate(kept)).not.toContain(ADMIN_TOKEN);
     expect(await page.content()).not.toContain(ADMIN_TOKEN);
-    await page.getByRole('button', { name: 'Forget the token' }).click();
+    await signOut(page, 'Sign out here', 'Sign out as operator');
 
     await expect.poll(() => page.getByLabel('ADMIN_TOKEN').inputValue()).toBe('');
     expect(await page.locator('.caller').count()).toBe(0);

@@ -48,6 +48,7 @@ import type { ListPart, ListPlace, ListQuery } from './listing.ts';
 import type { CallerUsage, RegisterApi, TenantApi, TenantOverview } from './remote.ts';
 import { type KnownConversation, type NotedConversation, TenantRows } from './rows.ts';
 import { type SavedConversation, type SavedRef, TenantBackup } from './saved-tenant.ts';
+import { SignOuts } from './sign-outs.ts';
 import { type EndedCall, type Refused, type Reservation, type Reserved, SpendingRows } from './spending.ts';
 
 /** How often an object looks for unused conversations, in milliseconds. */
@@ -73,6 +74,7 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi,
   private readonly blocks = new BlockRows(this.tables);
   private readonly spending = new SpendingRows(this.tables);
   private readonly callers = new CallerRows(this.tables);
+  private readonly signOuts = new SignOuts(this.tables);
   private readonly presence = new Presence();
   private readonly deletions = new Deletions(this.tables);
   private readonly backup = new TenantBackup(this.tables, {
@@ -269,6 +271,14 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi,
 
   seenTenants(after: string, most: number): readonly SeenTenant[] {
     return this.callers.seen(after, most);
+  }
+
+  signOut(owners: readonly string[], at: number): void {
+    this.signOuts.note(owners, at);
+  }
+
+  signedOutAt(owners: readonly string[]): number {
+    return this.signOuts.latest(owners);
   }
 
   async erase(): Promise<boolean> {

@@ -114,6 +114,9 @@ export interface RegisterApi {
   seenAmong(tenants: readonly string[]): readonly SeenTenant[];
   seenSince(since: number, most: number): SeenTenants;
   seenTenants(after: string, most: number): readonly SeenTenant[];
+  /** See `SignOuts`. */
+  signOut(owners: readonly string[], at: number): void;
+  signedOutAt(owners: readonly string[]): number;
 }
 
 /** The latest summary of one conversation. */

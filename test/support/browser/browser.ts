@@ -101,6 +101,12 @@ export async function enterKey(page: Page, key: string): Promise<void> {
   await page.getByRole('button', { name: 'Open' }).click();
 }
 
+/** Signs out by the page's dialog. */
+export async function signOut(page: Page, how = 'Sign out here', name = 'Sign out'): Promise<void> {
+  await page.getByRole('button', { name, exact: true }).click();
+  await page.getByRole('button', { name: how }).click();
+}
+
 /** Collects errors in the console, uncaught errors, and requests to another origin. */
 function watch(page: Page, origin: string, expected: readonly number[]): Watched {
   const faults: string[] = [];

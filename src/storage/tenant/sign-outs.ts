@@ -1,0 +1,34 @@
+/** When a caller or the operator has signed out everywhere (`routes/session/`): in the register. */
+import type { LazyTables, Tables } from '../tables.ts';
+
+const SCHEMA = `
+  CREATE TABLE IF NOT EXISTS sign_outs (owner TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID;
+`;
+
+export class SignOuts {
+  private readonly sql: SqlStorage;
+  private readonly tables: LazyTables;
+
+  constructor(tables: Tables) {
+    this.sql = tables.sql;
+    this.tables = tables.lazy(['sign_outs'], SCHEMA, { passing: true });
+  }
+
+  /** @param at in milliseconds: sign-ins that began until then are over */
+  note(owners: readonly string[], at: number): void {
+    this.tables.make();
+    for (const owner of owners)
+      this.sql.exec('INSERT OR REPLACE INTO sign_outs (owner, at) VALUES (?, ?)', owner, at);
+  }
+
+  /** The newest of the owners', in milliseconds; 0 without one. */
+  latest(owners: readonly string[]): number {
+    if (!this.tables.exists()) return 0;
+    return this.sql
+      .exec<{ at: number }>(
+        'SELECT coalesce(max(at), 0) AS at FROM sign_outs WHERE owner IN (SELECT value FROM json_each(?))',
+        JSON.stringify(owners),
+      )
+      .one().at;
+  }
+}

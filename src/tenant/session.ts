@@ -1,0 +1,77 @@
+/**
+ * Sign-ins of the inspector (SECURITY.md). A sign-in holds the secret that was entered, sealed by a
+ * key that no tenant has, so that the browser keeps a text from which only this deployment can read
+ * the secret:
+ *
+ *     precis-session-{kept|page}- base64url( envelope of JSON )
+ *
+ * A _kept_ one lasts, and does nothing but renew the sign-in. A _page_ one is sent in place of the
+ * key, and ends after minutes.
+ */
+import { Buffer } from 'node:buffer';
+import * as z from 'zod';
+import { isFault } from '../log.ts';
+import { isEnvelope, isUnderSecretOf, openBytes, sealBytes } from './envelope.ts';
+import { type Tenants, tenantsOf } from './identity.ts';
+
+export type SessionUse = 'kept' | 'page';
+
+const sessionSchema = z.strictObject({
+  /** Whose routes it opens. */
+  of: z.enum(['caller', 'operator']),
+  /** How the secret was sent. */
+  header: z.enum(['authorization', 'x-api-key']),
+  /** The header's value. */
+  value: z.string(),
+  /** When somebody signed in, in milliseconds since 1970. */
+  started: z.int(),
+  /** In milliseconds since 1970. */
+  ends: z.int(),
+  /** What a request with the cookie must also say; absent: it is kept in no cookie. */
+  csrf: z.string().optional(),
+});
+
+export type Session = Readonly<z.infer<typeof sessionSchema>>;
+
+/** How each begins. */
+export const SESSION_PREFIX = 'precis-session-';
+
+const ANY = /^precis-session-(kept|page)-([\w-]+)$/;
+
+/** @returns the text that stands for the sign-in, of the characters of a token (RFC 6750) */
+export async function sealSession(tenants: Tenants, use: SessionUse, session: Session): Promise<string> {
+  const plain = new Uint8Array(Buffer.from(JSON.stringify(session)));
+  const envelope = await sealBytes(tenants.ofDeployment(), 'session', nameOf(use), plain);
+  return `${SESSION_PREFIX}${use}-${Buffer.from(envelope).toString('base64url')}`;
+}
+
+/**
+ * @param now in milliseconds
+ * @returns undefined if the text is damaged, of another deployment or for another use, or has ended
+ */
+export async function openSession(
+  tenants: Tenants,
+  use: SessionUse,
+  text: string,
+  now: number,
+): Promise<Session | undefined> {
+  const [, found, sealed = ''] = ANY.exec(text) ?? [];
+  if (found !== use) return undefined;
+  const envelope = new Uint8Array(Buffer.from(sealed, 'base64url'));
+  if (!isEnvelope(envelope)) return undefined;
+  const opener = tenantsOf(tenants.ofDeployment()).find((one) => isUnderSecretOf(one, envelope));
+  if (!opener) return undefined;
+  try {
+    const plain = await openBytes(opener, 'session', nameOf(use), envelope.buffer);
+    const session = sessionSchema.parse(JSON.parse(new TextDecoder().decode(plain)));
+    return now < session.ends ? session : undefined;
+  } catch (error) {
+    // Damaged, or made for another use.
+    if (isFault(error)) throw error;
+    return undefined;
+  }
+}
+
+function nameOf(use: SessionUse): string {
+  return `session:${use}`;
+}
