@@ -65,7 +65,7 @@ export function bearer(secret: string): Headed {
   return { authorization: `Bearer ${secret}` };
 }
 
-/** How a caller's key is sent: one of Anthropic's is asked about there, and at no other upstream. */
+/** How a key is sent: one of Anthropic's is asked about there, and at no other upstream. */
 export function credentialsOf(key: string): Headed {
   return key.startsWith('sk-ant-') ? { 'x-api-key': key } : bearer(key);
 }

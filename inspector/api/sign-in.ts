@@ -1,7 +1,7 @@
 /**
  * Who is signed in, and how long this browser remembers it (SECURITY.md): not at all, until the tab
- * is closed, or for a week. Nothing that is kept here is the key: a tab keeps a text that the Worker
- * has sealed, and a browser a word that goes with a cookie, which no script can read.
+ * is closed, or for a week. Nothing that is kept here is the key: a tab keeps a text that the
+ * Worker has sealed, and a browser a word that goes with a cookie, which no script can read.
  */
 import type { SessionAnswer } from '../../src/reference/schemas/sessions.ts';
 import { bearer, Connection, type Credentials, Failure } from './connection.ts';

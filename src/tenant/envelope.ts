@@ -48,8 +48,8 @@ const decoder = new TextDecoder();
 
 /**
  * Kind of plaintext: a ref's content, its metadata alone, a pack of archived messages, messages of
- * kept rounds, the output of an answer, a record of a backup, a sign-in, or a compaction item, which
- * has its own key.
+ * kept rounds, the output of an answer, a record of a backup, a sign-in, or a compaction item,
+ * which has its own key.
  */
 type EnvelopePurpose =
   | 'content'

@@ -38,7 +38,7 @@ export const SESSION_PREFIX = 'precis-session-';
 
 const ANY = /^precis-session-(kept|page)-([\w-]+)$/;
 
-/** @returns the text that stands for the sign-in, of the characters of a token (RFC 6750) */
+/** @returns the text of the sign-in, of the characters of a token (RFC 6750) */
 export async function sealSession(tenants: Tenants, use: SessionUse, session: Session): Promise<string> {
   const plain = new Uint8Array(Buffer.from(JSON.stringify(session)));
   const envelope = await sealBytes(tenants.ofDeployment(), 'session', nameOf(use), plain);

@@ -1,4 +1,4 @@
-/** Sign-ins of the inspector in requests: the secret that one stands for takes its place. */
+/** Sign-ins of the inspector in requests: the secret in one replaces it. */
 
 import type { Context } from 'hono';
 import { getCookie } from 'hono/cookie';
@@ -73,7 +73,7 @@ export async function openSignIn(
 function checkSamePage(headers: Headers): void {
   const site = headers.get('sec-fetch-site') ?? 'same-origin';
   if (site !== 'same-origin' && site !== 'none')
-    throw new ApiError('forbidden_origin', 'A page of another origin can not sign in here.');
+    throw new ApiError('forbidden_origin', "A page of another origin can't sign in here.");
 }
 
 function become(c: Context<AppEnv>, { header, value }: Session): void {

@@ -348,6 +348,17 @@ describe('answers about stored data', () => {
     await readAs('getCaller', await shared.request(`${path}/known`, { headers }));
     await readAs('listCallers', await shared.request(path, { headers }));
     await readAs('deleteCaller', await shared.request(`${path}/added`, { method: 'DELETE', headers }));
+    for (const [id, path, request] of [
+      ['Session', '/v1/session', send],
+      ['AdminSession', '/v1/admin/session', undefined],
+    ] as const) {
+      const ask = (method: string, body?: object) =>
+        request
+          ? request(method, path, body)
+          : operated.request(path, { method, headers, ...(body && { body: JSON.stringify(body) }) });
+      await readAs(`post${id}`, await ask('POST', { keep: 'browser' }));
+      await readAs(`delete${id}`, await ask('DELETE'));
+    }
     const post = (path: string, body: BodyInit) => operated.request(path, { method: 'POST', headers, body });
     const saved = await post('/v1/admin/backup', JSON.stringify({ caller: 'f'.repeat(32) }));
     expect([saved.status, saved.headers.get('content-type')]).toEqual([200, 'application/octet-stream']);
