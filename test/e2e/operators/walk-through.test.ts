@@ -33,7 +33,8 @@ const PROGRAMS: Readonly<Record<string, string>> = {
   git: TELL,
   // A real deployment asks wrangler for its secrets, and then to deploy.
   npm: `if [ "$1 \${2:-}" = 'run deploy' ]; then exec node ${join(ROOT, 'tools/deploy.ts')}; fi\n${TELL}`,
-  npx: `[ "$1" = wrangler ] || exit 127\nshift\nexec wrangler "$@"`,
+  npx: `program="$1"; shift
+case "$program" in wrangler) exec wrangler "$@";; precis) exec node bin/precis.js "$@";; *) exit 127;; esac`,
   wrangler: `if [ "$1 $2" = 'secret put' ]; then input="$(cat)"; fi\n${TELL}
 if [ "$1 $2" = 'secret list' ]; then echo '[{"name":"PRECIS_SECRET","type":"secret_text"}]'; fi`,
   // Fails where the deployment does not answer with success.
@@ -54,7 +55,11 @@ beforeAll(async () => {
   await home.fetch('/v1/blocks/team', { method: 'PUT', body: JSON.stringify({ text: 'Ann leads.' }) });
 });
 
-const blocks = SNIPPETS.filter(({ page, language }) => page === 'docs/operating.md' && language === 'sh');
+/** A deployer reads them in this order. */
+const PAGES = ['docs/production.md', 'docs/operating.md'];
+const blocks = PAGES.flatMap((read) =>
+  SNIPPETS.filter(({ page, language }) => page === read && language === 'sh'),
+);
 
 /** Runs a block in the shell that the blocks before it have left. */
 async function runBlock(code: string): Promise<{ code: number; said: string }> {
