@@ -4,10 +4,10 @@
  */
 import { dateOfDay, dayOf, dayOfDate, timeOfDay } from '../../lib/utc-time.ts';
 import { retirementOf } from '../models/retirements.ts';
-import type { CallerLimits } from '../money/caller-limits.ts';
+import { type CallerLimits, dollarsOf, nanodollarsOf } from '../money/caller-limits.ts';
 import { dollarsIn } from '../money/dollars.ts';
-import type { DaySums } from './day-sums.ts';
-import { many, netOf, unbilledOf } from './period-summary.ts';
+import { type DaySums, netOf } from './day-sums.ts';
+import { many, percent, unbilledOf } from './period-summary.ts';
 
 export const ALERT_CODES = [
   'upstream',
@@ -59,8 +59,6 @@ interface Counters {
   readonly now: number;
 }
 
-const NANODOLLARS = 1_000_000_000;
-
 /** What does not work comes first. */
 export function alertsOf({ total, callers, now }: Counters): readonly Alert[] {
   const alerts = [
@@ -104,9 +102,9 @@ function budgets({ name, limits, spent }: CountedCaller): Alert[] {
   return (['day', 'month'] as const).flatMap((of) => {
     const most = limits?.[`usd_per_${of}`];
     if (most === undefined || spent[of] <= 0) return [];
-    const share = most === 0 ? 1 : spent[of] / (most * NANODOLLARS);
+    const share = most === 0 ? 1 : dollarsOf(spent[of]) / most;
     if (share < THRESHOLDS.budget.share) return [];
-    const message = `${name} is at ${percent(share)} of the limit of the ${of} (${dollarsIn(spent[of])} of ${dollarsIn(most * NANODOLLARS)}).`;
+    const message = `${name} is at ${percent(share)} of the limit of the ${of} (${dollarsIn(spent[of])} of ${dollarsIn(nanodollarsOf(most))}).`;
     return [alert('budget', share >= THRESHOLDS.budget.act ? 'act' : 'watch', message, { caller: name })];
   });
 }
@@ -150,10 +148,6 @@ function retiring({ models = {} }: DaySums, today: number): Alert[] {
     const message = `${model} ${when} (${dateOfDay(last)})${instead}.`;
     return [alert('retiring', left <= THRESHOLDS.retiring.act ? 'act' : 'watch', message, { model })];
   });
-}
-
-function percent(share: number): string {
-  return `${Math.round(100 * share)} %`;
 }
 
 function alert(

@@ -76,6 +76,22 @@ const MOST_MODELS = 16;
 /** Of a model's name, in characters. */
 const LONGEST_MODEL = 100;
 
+/** What was paid, with the summarizer; null if that is not known of all. */
+export function paidOf({
+  billed,
+  unpriced,
+  sent,
+  summarizer,
+}: Readonly<typeof NO_DAY_SUMS>): Nanodollars | null {
+  return billed === 0 || unpriced > 0 ? null : sent + summarizer;
+}
+
+/** What was saved, net; null if that is not known. */
+export function netOf(sums: Readonly<typeof NO_DAY_SUMS>): Nanodollars | null {
+  const paid = paidOf(sums);
+  return paid === null ? null : sums.would_be - paid;
+}
+
 /** Sums by day (`dayOf`). */
 export type SumsByDay = Readonly<Record<number, DaySums>>;
 

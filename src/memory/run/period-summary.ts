@@ -3,8 +3,8 @@
  * reasons, and no word of a caller's. Pure.
  */
 import { dollarsIn } from '../money/dollars.ts';
-import type { DaySums } from './day-sums.ts';
-import { LOSS_CAUSES, LOSS_WORDS, type Losses } from './ranked-conversations.ts';
+import { type DaySums, netOf } from './day-sums.ts';
+import { type Losses, lossReasons } from './ranked-conversations.ts';
 
 /** The sums of some days. */
 export interface Period {
@@ -14,11 +14,6 @@ export interface Period {
   readonly to: string;
   readonly total: DaySums;
   readonly losses: Losses;
-}
-
-/** What was saved, net; null if it is not known. */
-export function netOf({ billed, unpriced, would_be, sent, summarizer }: DaySums): number | null {
-  return billed === 0 || unpriced > 0 ? null : would_be - sent - summarizer;
 }
 
 /** Answers of the model without a complete bill. Days of 0.9 and earlier have no sums by model. */
@@ -87,7 +82,8 @@ function savedWords(total: DaySums): string {
   return `${about}${dollarsIn(net)} saved of ${dollarsIn(wouldBe)}${share}`;
 }
 
-function percent(share: number): string {
+/** A share of 1, in percent. */
+export function percent(share: number): string {
   if (share > 0 && share < 0.01) return 'under 1 %';
   return `${Math.round(100 * share)} %`;
 }
@@ -109,18 +105,16 @@ function losingWords({ conversations }: Losses): string {
   return `${many(conversations, 'conversation')} cost more`;
 }
 
-function lossSentence({ conversations, amount, causes }: Losses): string[] {
-  const known = LOSS_CAUSES.flatMap((cause) => {
-    const count = causes[cause] ?? 0;
-    return count > 0 ? [[count, LOSS_WORDS[cause]] as const] : [];
-  }).toSorted(([one], [other]) => other - one);
+function lossSentence(losses: Losses): string[] {
+  const { conversations, amount } = losses;
+  const known = lossReasons(losses).toSorted((one, other) => other.conversations - one.conversations);
   const [first] = known;
   if (!first) return [];
-  if (conversations === 1) return [`It cost ${dollarsIn(amount)} more because ${first[1]}.`];
+  if (conversations === 1) return [`It cost ${dollarsIn(amount)} more because ${first.because}.`];
   const reasons =
     known.length === 1
-      ? `because ${first[1]}`
-      : known.map(([count, words]) => `${count.toLocaleString('en')} because ${words}`).join('; ');
+      ? `because ${first.because}`
+      : known.map((one) => `${one.conversations.toLocaleString('en')} because ${one.because}`).join('; ');
   return [`They cost ${dollarsIn(amount)} more together${known.length === 1 ? ' ' : ': '}${reasons}.`];
 }
 

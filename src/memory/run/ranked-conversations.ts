@@ -1,6 +1,6 @@
 /** Which conversations have cost most in some days, and which more than without Precis. */
 import type { Nanodollars } from '../money/amounts.ts';
-import type { NO_DAY_SUMS } from './day-sums.ts';
+import { type NO_DAY_SUMS, paidOf } from './day-sums.ts';
 
 /** Something that has sums of some days. */
 interface Summed {
@@ -11,11 +11,11 @@ interface Summed {
  * What most of a loss was paid for: summaries, contents that the model fetched, a cache that a move
  * has broken, or what Precis has added to requests (tools, messages) beyond what it removed.
  */
-export const LOSS_CAUSES = ['summarizer', 'fetch_rounds', 'broken_cache', 'added'] as const;
+const LOSS_CAUSES = ['summarizer', 'fetch_rounds', 'broken_cache', 'added'] as const;
 export type LossCause = (typeof LOSS_CAUSES)[number];
 
 /** Each as the end of a sentence that begins "because". */
-export const LOSS_WORDS: Readonly<Record<LossCause, string>> = {
+const LOSS_WORDS: Readonly<Record<LossCause, string>> = {
   summarizer: 'summaries cost more than they have saved so far',
   fetch_rounds: 'the model fetched much of what was removed',
   broken_cache: 'an edit broke the provider’s cache and has not paid back yet',
@@ -47,13 +47,26 @@ export interface RankedConversations<Conversation> {
 
 export const NO_LOSSES: Losses = { conversations: 0, amount: 0, causes: {} };
 
+/** The causes of losses, with what they mean. */
+export function lossReasons({ causes }: Losses) {
+  return LOSS_CAUSES.flatMap((cause) => {
+    const conversations = causes[cause] ?? 0;
+    return conversations > 0 ? [{ cause, conversations, because: LOSS_WORDS[cause] }] : [];
+  });
+}
+
+/** The order of those that have lost most. */
+export function byLoss(one: { readonly amount: number }, other: { readonly amount: number }): number {
+  return other.amount - one.amount;
+}
+
 /** Reads each conversation once, and keeps few. @param most how many each list has */
 export function rankConversations<Conversation extends Summed>(
   all: Iterable<Conversation>,
   most: number,
 ): RankedConversations<Conversation> {
   const dearest = new Top<Conversation>(most, byCost);
-  const losing = new Top<LosingConversation<Conversation>>(most, (one, other) => other.amount - one.amount);
+  const losing = new Top<LosingConversation<Conversation>>(most, byLoss);
   let losses = NO_LOSSES;
   for (const conversation of all) {
     dearest.add(conversation);
@@ -81,9 +94,9 @@ export function joinLosses(one: Losses, other: Losses): Losses {
 function lossOf(
   sums: Summed['sums'],
 ): { readonly amount: Nanodollars; readonly cause: LossCause } | undefined {
-  const { billed, unpriced, would_be, sent, summarizer, fetch_rounds, broken_cache } = sums;
-  const amount = sent + summarizer - would_be;
-  if (billed === 0 || unpriced > 0 || amount <= 0) return undefined;
+  const { would_be, summarizer, fetch_rounds, broken_cache } = sums;
+  const amount = (paidOf(sums) ?? 0) - would_be;
+  if (amount <= 0) return undefined;
   // What is left of the loss without its other parts; negative where edits have saved something.
   const added = amount - summarizer - fetch_rounds - broken_cache;
   const parts: Readonly<Record<LossCause, number>> = { summarizer, fetch_rounds, broken_cache, added };

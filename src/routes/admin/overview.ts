@@ -4,13 +4,19 @@
  * of a conversation, and a bounded number of storage calls, which the answer says.
  */
 import type { Context } from 'hono';
-
 import { AT_ONCE, fewAtOnce } from '../../lib/slots.ts';
 import { DAY_MS, dayOf, monthOf } from '../../lib/utc-time.ts';
 import { logCaught } from '../../log.ts';
 import { alertsOf, type CountedCaller } from '../../memory/run/alerts.ts';
-import { type DaySums, joinDaySums, joinDays, NO_DAY_SUMS } from '../../memory/run/day-sums.ts';
-import { lostOf, netOf, type Period, summaryText, unbilledOf } from '../../memory/run/period-summary.ts';
+import {
+  type DaySums,
+  joinDaySums,
+  joinDays,
+  NO_DAY_SUMS,
+  netOf,
+  paidOf,
+} from '../../memory/run/day-sums.ts';
+import { lostOf, type Period, summaryText, unbilledOf } from '../../memory/run/period-summary.ts';
 import { byCost } from '../../memory/run/ranked-conversations.ts';
 import type { Overview } from '../../reference/schemas/overview.ts';
 import { ApiError } from '../../request/errors.ts';
@@ -158,9 +164,8 @@ function callerJson({ name, sums, counted }: ReadCaller): Overview['callers'][nu
 
 /** What is not known is null. */
 function useJson(sums: DaySums) {
-  const { requests, failed, billed, sent, summarizer, unpriced } = sums;
-  const isKnown = billed > 0 && unpriced === 0;
-  return { requests, failed, paid: isKnown ? sent + summarizer : null, net: netOf(sums) };
+  const { requests, failed } = sums;
+  return { requests, failed, paid: paidOf(sums), net: netOf(sums) };
 }
 
 /** @throws ApiError */

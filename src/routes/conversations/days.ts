@@ -6,9 +6,12 @@ import {
   joinDaySums,
   joinDays,
   NO_DAY_SUMS,
+  netOf,
+  paidOf,
   type SumsByDay,
 } from '../../memory/run/day-sums.ts';
 import type { FailureSums, MissSums, ModelSums } from '../../memory/run/named-sums.ts';
+import { aboutOf } from '../../memory/run/period-summary.ts';
 import type { StatsByDay, SumsOfDays } from '../../reference/schemas/conversations.ts';
 import { ApiError } from '../../request/errors.ts';
 import type { AppEnv } from '../../request/services.ts';
@@ -64,10 +67,9 @@ export function daysJson(sums: readonly DaySums[], [first]: DayRange): StatsByDa
 
 /** Sums as they are answered. What is not known is null, never 0. */
 export function sumsJson(sums: DaySums): SumsOfDays {
-  const { requests, failed, billed, would_be, sent, observed, potential_billed } = sums;
+  const { requests, failed, billed, would_be, observed, potential_billed } = sums;
   const isKnown = billed > 0;
   const summarizer = sums.unpriced > 0 ? null : sums.summarizer;
-  const actual = isKnown && summarizer !== null ? sent + summarizer : null;
   return {
     requests,
     failed,
@@ -75,10 +77,10 @@ export function sumsJson(sums: DaySums): SumsOfDays {
     bill: {
       unit: 'nanodollars',
       billed,
-      about: Object.values(sums.models ?? {}).reduce((all, { about }) => all + about, 0),
+      about: aboutOf(sums),
       would_be: isKnown ? would_be : null,
-      actual,
-      net: actual === null ? null : would_be - actual,
+      actual: paidOf(sums),
+      net: netOf(sums),
       debits: {
         summarizer: isKnown || sums.summarizer > 0 ? summarizer : null,
         fetch_rounds: isKnown ? sums.fetch_rounds : null,

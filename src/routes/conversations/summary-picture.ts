@@ -1,5 +1,5 @@
 /** The summary of some days as a picture (SVG): its sentences, and a bar for each day. */
-import type { DaySums } from '../../memory/run/day-sums.ts';
+import { type DaySums, netOf, paidOf } from '../../memory/run/day-sums.ts';
 
 const WIDTH = 640;
 const MARGIN = 24;
@@ -27,12 +27,7 @@ export function summaryPicture(text: string, days: readonly DaySums[]): string {
 
 /** What was paid on each day, and what was saved on top of it; empty if neither is known. */
 function barsOf(days: readonly DaySums[], top: number): string {
-  const known = days.map(({ billed, unpriced, sent, summarizer, would_be }) => {
-    const paid = sent + summarizer;
-    return billed === 0 || unpriced > 0
-      ? { paid: 0, saved: 0 }
-      : { paid, saved: Math.max(0, would_be - paid) };
-  });
+  const known = days.map((sums) => ({ paid: paidOf(sums) ?? 0, saved: Math.max(0, netOf(sums) ?? 0) }));
   const most = Math.max(...known.map(({ paid, saved }) => paid + saved), 0);
   if (most === 0 || days.length < 2) return '';
   const step = (WIDTH - 2 * MARGIN) / days.length;

@@ -7,11 +7,11 @@ import { dateOfDay } from '../../lib/utc-time.ts';
 import { joinDaySums, joinDays, NO_DAY_SUMS } from '../../memory/run/day-sums.ts';
 import { lostOf, type Period, summaryText, unbilledOf } from '../../memory/run/period-summary.ts';
 import {
+  byLoss,
   joinLosses,
-  LOSS_CAUSES,
-  LOSS_WORDS,
   type LosingConversation,
   type Losses,
+  lossReasons,
   NO_LOSSES,
 } from '../../memory/run/ranked-conversations.ts';
 import type { PeriodSummary } from '../../reference/schemas/conversations.ts';
@@ -82,21 +82,13 @@ export async function getSummary(c: Context<AppEnv>): Promise<Response> {
     total: sumsJson(total),
     lost: lostOf(total),
     unbilled: unbilledOf(total),
-    losses: { ...lossesJson(losses), largest: losing.toSorted(byAmount).slice(0, NAMED).map(losingJson) },
+    losses: { ...lossesJson(losses), largest: losing.toSorted(byLoss).slice(0, NAMED).map(losingJson) },
   };
   return c.json(answer);
 }
 
-export function lossesJson({ conversations, amount, causes }: Losses) {
-  const known = LOSS_CAUSES.flatMap((cause) => {
-    const count = causes[cause] ?? 0;
-    return count > 0 ? [{ cause, conversations: count, because: LOSS_WORDS[cause] }] : [];
-  });
-  return { conversations, amount, causes: known };
-}
-
-function byAmount(one: { readonly amount: number }, other: { readonly amount: number }): number {
-  return other.amount - one.amount;
+export function lossesJson(losses: Losses) {
+  return { conversations: losses.conversations, amount: losses.amount, causes: lossReasons(losses) };
 }
 
 function losingJson({ conversation: { name }, amount, cause }: LosingConversation<UsedConversation>) {
