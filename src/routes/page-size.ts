@@ -1,16 +1,21 @@
-/** Limits of a list's page size. */
+/** Numbers in a query that say how many: a page's size, days, tenants. */
 import { ApiError } from '../request/errors.ts';
 
 export interface PageSizes {
-  /** Without a `limit`. */
+  /** Without the parameter. */
   readonly usual: number;
   readonly largest: number;
 }
 
 /** The page size that the query parameter `limit` asks for. @throws ApiError */
-export function pageSize(limit: string | undefined, { usual, largest }: PageSizes): number {
-  if (limit === undefined) return usual;
-  const size = limit.length <= String(largest).length && /^\d+$/.test(limit) ? Number(limit) : 0;
+export function pageSize(limit: string | undefined, sizes: PageSizes): number {
+  return countIn('limit', limit, sizes);
+}
+
+/** The number that a parameter asks for. @throws ApiError that names it */
+export function countIn(name: string, text: string | undefined, { usual, largest }: PageSizes): number {
+  if (text === undefined) return usual;
+  const size = text.length <= String(largest).length && /^\d+$/.test(text) ? Number(text) : 0;
   if (size >= 1 && size <= largest) return size;
-  throw new ApiError('invalid_value', `limit must be a number from 1 to ${largest}.`, 'limit');
+  throw new ApiError('invalid_value', `${name} must be a number from 1 to ${largest}.`, name);
 }

@@ -19,25 +19,23 @@ import {
 import { lostOf, type Period, summaryText, unbilledOf } from '../../memory/run/period-summary.ts';
 import { byCost } from '../../memory/run/ranked-conversations.ts';
 import type { Overview } from '../../reference/schemas/overview.ts';
-import { ApiError } from '../../request/errors.ts';
 import type { AppEnv, Services } from '../../request/services.ts';
 import { logNameOf } from '../../storage/conversation/names.ts';
 import type { TenantOverview } from '../../storage/tenant/remote.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
 import { type DayRange, daysIn, daysJson, rangeOf, sumsJson } from '../conversations/days.ts';
 import { lossesJson, periodOf } from '../conversations/summary.ts';
+import { countIn, type PageSizes } from '../page-size.ts';
 import { stored } from '../stored.ts';
 import { type KnownCaller, KnownCallers } from './known-callers.ts';
 import { servicesForOperator } from './operator.ts';
 
 /**
- * Tenants that are read if nobody asks for more: with the register an invocation makes 42 calls, of
- * 50 that each may (https://developers.cloudflare.com/workers/platform/limits/).
+ * Tenants that are read. With the usual number and the register an invocation makes 42 calls, of 50
+ * that each may (https://developers.cloudflare.com/workers/platform/limits/); the paid plan allows
+ * many more.
  */
-const USUAL_READ = 40;
-
-/** The paid plan allows many more calls. */
-const MOST_READ = 400;
+const TENANTS: PageSizes = { usual: 40, largest: 400 };
 
 /** Calls of the register. */
 const REGISTER_CALLS = 2;
@@ -64,8 +62,8 @@ export interface ReadOverview {
 export async function getOverview(c: Context<AppEnv>): Promise<Response> {
   const services = servicesForOperator(c, 'ADMIN_TOKEN');
   if (!services) return c.notFound();
-  const range = rangeOf(daysIn(c.req.query('days') ?? '7'));
-  const most = mostIn(c.req.query('most'));
+  const range = rangeOf(daysIn(c.req.query('days')));
+  const most = countIn('most', c.req.query('most'), TENANTS);
   const read = await stored(c, () => readOverview(services, range, most));
   return c.json(overviewJson(read, range));
 }
@@ -166,12 +164,4 @@ function callerJson({ name, sums, counted }: ReadCaller): Overview['callers'][nu
 function useJson(sums: DaySums) {
   const { requests, failed } = sums;
   return { requests, failed, paid: paidOf(sums), net: netOf(sums) };
-}
-
-/** @throws ApiError */
-function mostIn(text: string | undefined): number {
-  if (text === undefined) return USUAL_READ;
-  const most = /^\d{1,3}$/.test(text) ? Number(text) : 0;
-  if (most >= 1 && most <= MOST_READ) return most;
-  throw new ApiError('invalid_value', `most must be a number from 1 to ${MOST_READ}.`, 'most');
 }

@@ -13,11 +13,11 @@ import {
 import type { FailureSums, MissSums, ModelSums } from '../../memory/run/named-sums.ts';
 import { aboutOf } from '../../memory/run/period-summary.ts';
 import type { StatsByDay, SumsOfDays } from '../../reference/schemas/conversations.ts';
-import { ApiError } from '../../request/errors.ts';
 import type { AppEnv } from '../../request/services.ts';
 import { KEPT_DAYS } from '../../storage/tenant/usage.ts';
 import { tenantsOf } from '../../tenant/identity.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
+import { countIn } from '../page-size.ts';
 import { stored } from '../stored.ts';
 import { verifiedTenant } from '../verified-tenant.ts';
 
@@ -123,9 +123,7 @@ function modelsJson(models: ModelSums): SumsOfDays['models'] {
     .slice(0, SHOWN_MODELS);
 }
 
-/** @throws ApiError */
-export function daysIn(text: string): number {
-  const count = /^\d{1,2}$/.test(text) ? Number(text) : 0;
-  if (count >= 1 && count <= KEPT_DAYS) return count;
-  throw new ApiError('invalid_value', `days must be a number from 1 to ${KEPT_DAYS}.`, 'days');
+/** How many days are asked for; without the parameter a week. @throws ApiError */
+export function daysIn(text: string | undefined): number {
+  return countIn('days', text, { usual: 7, largest: KEPT_DAYS });
 }

@@ -54,7 +54,7 @@ export function periodOf(overviews: readonly Pick<TenantOverview, 'days' | 'rank
 export async function getSummary(c: Context<AppEnv>): Promise<Response> {
   const services = c.get('services');
   const tenants = tenantsOf(await verifiedTenant(c, 'read'));
-  const range = rangeOf(daysIn(c.req.query('days') ?? '7'));
+  const range = rangeOf(daysIn(c.req.query('days')));
   const overviews = await stored(c, () =>
     Promise.all(
       tenants.map(async ({ id }) => {
