@@ -12,7 +12,7 @@
  */
 import { Buffer } from 'node:buffer';
 import * as z from 'zod';
-import type { Tenant } from './identity.ts';
+import { type Tenant, tenantsOf } from './identity.ts';
 
 const VERSION = 2;
 const KEY_ID_BYTES = 4;
@@ -129,8 +129,13 @@ export function isAnyEnvelope(bytes: Uint8Array): boolean {
 }
 
 /** Whether a tenant's secret may have sealed an envelope. Derives no key. */
-export function isUnderSecretOf({ keyId }: Tenant, envelope: Uint8Array): boolean {
+function isUnderSecretOf({ keyId }: Tenant, envelope: Uint8Array): boolean {
   return Buffer.from(envelope.subarray(1, HEAD_BYTES)).toString('hex') === keyId;
+}
+
+/** The tenant, under this secret or the one before, whose secret may have sealed an envelope. */
+export function sealerOf(tenant: Tenant, envelope: Uint8Array): Tenant | undefined {
+  return tenantsOf(tenant).find((one) => isUnderSecretOf(one, envelope));
 }
 
 /**

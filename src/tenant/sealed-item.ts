@@ -9,8 +9,8 @@
  */
 import { Buffer } from 'node:buffer';
 import { isFault } from '../log.ts';
-import { isAnyEnvelope, isEnvelope, isUnderSecretOf, openBytes, sealBytes } from './envelope.ts';
-import { type Tenant, tenantsOf } from './identity.ts';
+import { isAnyEnvelope, isEnvelope, openBytes, sealBytes, sealerOf } from './envelope.ts';
+import type { Tenant } from './identity.ts';
 
 /** The prefix of Precis's items. Items of upstreams begin differently. */
 export const SEALED_PREFIX = 'precis1_';
@@ -47,12 +47,11 @@ export async function openCompaction(
 ): Promise<string | undefined> {
   const envelope = envelopeOf(sealed);
   if (!isEnvelope(envelope)) return undefined;
-  for (const one of tenantsOf(tenant)) {
-    if (!isUnderSecretOf(one, envelope)) continue;
-    for (const name of namesFor(owner)) {
-      const content = await openAs(one, name, envelope);
-      if (content !== undefined) return content;
-    }
+  const sealer = sealerOf(tenant, envelope);
+  if (!sealer) return undefined;
+  for (const name of namesFor(owner)) {
+    const content = await openAs(sealer, name, envelope);
+    if (content !== undefined) return content;
   }
   return undefined;
 }

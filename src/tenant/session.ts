@@ -11,8 +11,8 @@
 import { Buffer } from 'node:buffer';
 import * as z from 'zod';
 import { isFault } from '../log.ts';
-import { isEnvelope, isUnderSecretOf, openBytes, sealBytes } from './envelope.ts';
-import { type Tenants, tenantsOf } from './identity.ts';
+import { isEnvelope, openBytes, sealBytes, sealerOf } from './envelope.ts';
+import type { Tenants } from './identity.ts';
 
 export type SessionUse = 'kept' | 'page';
 
@@ -59,7 +59,7 @@ export async function openSession(
   if (found !== use) return undefined;
   const envelope = new Uint8Array(Buffer.from(sealed, 'base64url'));
   if (!isEnvelope(envelope)) return undefined;
-  const opener = tenantsOf(tenants.ofDeployment()).find((one) => isUnderSecretOf(one, envelope));
+  const opener = sealerOf(tenants.ofDeployment(), envelope);
   if (!opener) return undefined;
   try {
     const plain = await openBytes(opener, 'session', nameOf(use), envelope.buffer);

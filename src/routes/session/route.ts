@@ -11,7 +11,6 @@ import { DAY_MS } from '../../lib/utc-time.ts';
 import { readBody } from '../../request/body.ts';
 import { ApiError } from '../../request/errors.ts';
 import type { AppEnv } from '../../request/services.ts';
-import { callerRegister } from '../../storage/objects.ts';
 import { tenantsOf } from '../../tenant/identity.ts';
 import { type Session, sealSession } from '../../tenant/session.ts';
 import { servicesForOperator } from '../admin/operator.ts';
@@ -37,9 +36,10 @@ export async function postSession(c: Context<AppEnv>): Promise<Response> {
   if (!whose) return c.notFound();
   const { of, owners } = whose;
   const kept = c.get('session');
+  const services = c.get('services');
   const now = Date.now();
   if (kept) {
-    const endedAt = await stored(c, () => registerOf(c)((stub) => stub.signedOutAt(owners)));
+    const endedAt = await stored(c, () => services.register((stub) => stub.signedOutAt(owners)));
     if (kept.started <= endedAt) throw ended();
     return c.json(await pageSession(c, kept, now));
   }
@@ -56,7 +56,7 @@ export async function postSession(c: Context<AppEnv>): Promise<Response> {
     ends: until,
     ...csrf,
   } as const;
-  const sealed = await sealSession(c.get('services').tenants, 'kept', session);
+  const sealed = await sealSession(services.tenants, 'kept', session);
   if (keep === 'browser')
     setCookie(c, SESSION_COOKIE, sealed, { ...cookieOf(c, of), maxAge: LASTS.browser / 1_000 });
   const page = await pageSession(c, session, now);
@@ -71,7 +71,7 @@ export async function deleteSession(c: Context<AppEnv>): Promise<Response> {
   if (everywhere !== 'true' && everywhere !== 'false')
     throw new ApiError('invalid_value', "'everywhere' must be true or false.", 'everywhere');
   if (everywhere === 'true')
-    await stored(c, () => registerOf(c)((stub) => stub.signOut(whose.owners, Date.now())));
+    await stored(c, () => c.get('services').register((stub) => stub.signOut(whose.owners, Date.now())));
   deleteCookie(c, SESSION_COOKIE, cookieOf(c, whose.of));
   return c.json({ object: 'memory.session.deleted', everywhere: everywhere === 'true', deleted: true });
 }
@@ -103,10 +103,6 @@ async function keepIn(request: Request): Promise<keyof typeof LASTS> {
   const keep = body?.keep;
   if (keep === 'tab' || keep === 'browser') return keep;
   throw new ApiError('invalid_value', '\'keep\' must be "tab" or "browser".', 'keep');
-}
-
-function registerOf(c: Context<AppEnv>) {
-  return callerRegister(c.env, c.get('services').log);
 }
 
 function cookieOf(c: Context<AppEnv>, of: Session['of']) {

@@ -32,7 +32,7 @@ export function mayBeSignedIn(headers: Headers, path: string): boolean {
 
 /**
  * Puts the secret of a sign-in into the request's headers, as if it had been sent. A page's sign-in
- * opens the routes that only read or change what is stored, a kept one its own route alone.
+ * opens Precis's own routes, a kept one its own route alone.
  *
  * @param takes whose sign-ins open the route; undefined: none, since its requests are forwarded
  * @returns the kept sign-in of a request that renews one

@@ -14,8 +14,8 @@ import { Buffer } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { concat } from '../../lib/bytes.ts';
 import { isFault } from '../../log.ts';
-import { isEnvelope, isUnderSecretOf, openBytes, sealBytes } from '../../tenant/envelope.ts';
-import { type Tenant, tenantsOf } from '../../tenant/identity.ts';
+import { isEnvelope, openBytes, sealBytes, sealerOf } from '../../tenant/envelope.ts';
+import type { Tenant } from '../../tenant/identity.ts';
 
 /** The first record, all others, the last one, and where to go on. */
 type RecordKind = 'H' | 'R' | 'E' | 'N';
@@ -71,7 +71,7 @@ export async function openRecord(
   chain: string,
 ): Promise<unknown | RecordFault> {
   if (!isEnvelope(envelope)) return 'format';
-  const sealer = tenantsOf(deployment).find((one) => isUnderSecretOf(one, envelope));
+  const sealer = sealerOf(deployment, envelope);
   if (!sealer) return 'secret';
   try {
     const name = nameOf(kind, chain);
