@@ -11,6 +11,7 @@ import { type Agent, ask, type Reply } from '../demo/client.ts';
 import { STRATEGIES } from '../demo/strategies.ts';
 import { promptOf, startDemoUpstream } from '../demo/upstream.ts';
 import { askedLiteral, type Message, recording } from '../fixtures/recording.ts';
+import { escaped } from '../src/lib/markup.ts';
 import { startWorker } from './own-worker.ts';
 
 const PATH = join(import.meta.dirname, '../docs/demo.svg');
@@ -126,8 +127,6 @@ class Timeline {
     return this.rules.join('\n');
   }
 }
-
-const escaped = (text: string): string => text.replace(/[&<>"]/g, (mark) => `&#${mark.charCodeAt(0)};`);
 
 const text = (x: number, y: number, words: string, style = '', anchor = ''): string =>
   `<text x="${x}" y="${y}"${style && ` class="${style}"`}${anchor && ` text-anchor="${anchor}"`}>${escaped(words)}</text>`;

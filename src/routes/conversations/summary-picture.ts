@@ -1,4 +1,5 @@
 /** The summary of some days as a picture (SVG): its sentences, and a bar for each day. */
+import { escaped } from '../../lib/markup.ts';
 import { type DaySums, netOf, paidOf } from '../../memory/run/day-sums.ts';
 
 const WIDTH = 640;
@@ -56,10 +57,6 @@ function wrapped(text: string): string[] {
     line = line === '' ? word : `${line} ${word}`;
   }
   return [...lines, line];
-}
-
-function escaped(text: string): string {
-  return text.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
 function round(value: number): number {
