@@ -93,6 +93,8 @@ function boundReasoning(
   const before = made?.leftBefore;
   const kept = reasoningByMessage(made?.reasoning);
   if (left === 0 && kept.size === 0 && !bindsThinking(terms)) return {};
+  const known = { left, ...(before === undefined ? {} : { before }) };
+  if (kept.size === 0 && !dropsThinking(terms)) return { reasoning: known };
   let blocksBefore = 0;
   const sent = messages.flatMap((message, index): [number, number][] => {
     const blocks = message.role === 'assistant' ? blocksOf(message, kept.get(index)) : 0;
@@ -104,8 +106,7 @@ function boundReasoning(
     .filter(([at]) => kept.get(at)?.isLost !== true && !isCleared(made?.view, at));
   return {
     reasoning: {
-      left,
-      ...(before === undefined ? {} : { before }),
+      ...known,
       ...(dropsThinking(terms) ? { sent } : {}),
       ...(ofKept.length > 0 ? { kept: ofKept } : {}),
     },
