@@ -72,6 +72,7 @@ describe.each(PROTOCOLS)('GET /v1/conversations and /v1/stats, over $name', (pro
       versions: 1,
       requests: expect.any(Number),
       last_request_at: expect.any(Number),
+      last_request_status: 200,
       model: 'gpt-4.1',
       bill: expect.objectContaining({ unit: 'nanodollars' }),
     };

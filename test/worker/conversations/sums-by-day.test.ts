@@ -53,9 +53,10 @@ const missing = (tools: string, cached: number): EndedRun => {
     messages: 'abc',
   };
   const calls = [{ input: 20_000, cached, cache_writes: null, output: 500 }];
+  const edited = [{ messages: 0, edits: '', rounds: '' }];
   return endedRun(
     { created_at: ++now, tokens: null },
-    { billing: { ...BILL_ORDER, calls }, compared: { prefix, ready: now, isFar: false } },
+    { billing: { ...BILL_ORDER, calls }, compared: { prefix, edited, ready: now, isFar: false } },
   );
 };
 

@@ -166,7 +166,7 @@ describe('a session that is published after each round', () => {
     await ask(2, all);
 
     expect(before).toEqual(start);
-    expect(objects.calls.slice(-2)).toEqual(['text', 'text']);
+    expect(objects.calls.slice(-3)).toEqual(['text', 'text', 'events.add']);
   });
 
   it('is made of the summary before and the new round alone', async () => {
