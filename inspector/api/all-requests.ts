@@ -1,6 +1,7 @@
 /** Reads all requests of a conversation. */
 import type { ListedRun, RequestPage } from './answers.ts';
 import type { Client, Named } from './client.ts';
+import { pagesOf } from './pages.ts';
 
 /** Of a page. */
 const PAGE = 100;
@@ -19,20 +20,19 @@ export interface Recorded {
 export async function newerRequests(
   client: Client,
   named: Named,
-  { events }: Recorded,
+  { events, page: known }: Recorded,
   signal: AbortSignal,
 ): Promise<Recorded> {
   const last = events.at(-1)?.n ?? 0;
   const newer: ListedRun[] = [];
-  let page: RequestPage | undefined;
-  let next: string | null = null;
-  do {
-    const read: RequestPage = await client.requests(named, next, PAGE, signal);
-    page ??= read;
-    newer.push(...read.data.filter(({ n }) => n > last));
-    next = read.has_more && (read.data.at(-1)?.n ?? 0) > last + 1 ? read.cursor : null;
-  } while (next !== null);
-  return { events: newer.length > 0 ? [...events, ...newer.toReversed()] : events, isWhole: true, page };
+  let newest: RequestPage | undefined;
+  for await (const page of pagesOf((cursor) => client.requests(named, cursor, PAGE, signal))) {
+    newest ??= page;
+    newer.push(...page.data.filter(({ n }) => n > last));
+    if ((page.data.at(-1)?.n ?? 0) <= last + 1) break;
+  }
+  const all = newer.length > 0 ? [...events, ...newer.toReversed()] : events;
+  return { events: all, isWhole: true, page: newest ?? known };
 }
 
 /** Shows the newest requests as soon as they are there. */

@@ -1,9 +1,10 @@
 /** All that the Worker has of conversations, as one file. */
 
 import { allRequests } from './all-requests.ts';
-import type { ArchivedMessage, Page } from './answers.ts';
+import type { ArchivedMessage } from './answers.ts';
 import type { Client, Named } from './client.ts';
 import { Failure } from './connection.ts';
+import { pagesOf } from './pages.ts';
 
 /** @param step is called with how many are read */
 export async function exported(
@@ -35,12 +36,8 @@ async function allMessages(
   signal: AbortSignal,
 ): Promise<readonly ArchivedMessage[]> {
   const messages: ArchivedMessage[] = [];
-  let next: string | null = null;
-  do {
-    const { data, has_more, cursor }: Page<ArchivedMessage> = await client.messages(named, next, signal);
+  for await (const { data } of pagesOf((cursor) => client.messages(named, cursor, signal)))
     messages.push(...data);
-    next = has_more ? cursor : null;
-  } while (next !== null);
   return messages;
 }
 

@@ -5,6 +5,7 @@ import type { CallerLimits, ShownCaller } from '../api/answers.ts';
 import type { Operator } from '../api/operator.ts';
 import { type Action, useAction } from '../api/use-action.ts';
 import { LIMIT_FIELDS, limitsOf, type TypedLimits, typedLimits } from '../read/callers.ts';
+import { ConfirmField } from './confirm.tsx';
 import { Dialog } from './dialog.tsx';
 import { Failed } from './states.tsx';
 
@@ -99,7 +100,7 @@ function LimitFields({ typed, onTyped }: FieldsProps) {
 }
 
 export function DeleteCaller({ caller: { name }, operator, onChanged, onClose }: Props) {
-  const [typed, setTyped] = useState('');
+  const [isRight, setRight] = useState(false);
   const action = useAction();
   const remove = (): Promise<void> =>
     action.run(async () => {
@@ -112,24 +113,15 @@ export function DeleteCaller({ caller: { name }, operator, onChanged, onClose }:
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          if (typed === name) void remove();
+          if (isRight) void remove();
         }}
       >
         <p>
           All conversations, contents and summaries of this caller are deleted, and its key is refused from
           then on. This can’t be undone.
         </p>
-        <label class="field">
-          Type “{name}” to confirm
-          <input
-            type="text"
-            autocomplete="off"
-            spellcheck={false}
-            value={typed}
-            onInput={({ currentTarget }) => setTyped(currentTarget.value)}
-          />
-        </label>
-        <Decision action={action} name="Delete the caller" isBlocked={typed !== name} />
+        <ConfirmField words={name} onTyped={setRight} />
+        <Decision action={action} name="Delete the caller" isBlocked={!isRight} />
       </form>
     </Dialog>
   );

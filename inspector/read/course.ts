@@ -1,5 +1,6 @@
 /** The requests of a whole conversation under a strategy, summed up. */
 import type { Explained } from '../api/answers.ts';
+import { inDollars } from './money.ts';
 
 export type Course = NonNullable<Explained['course']>;
 
@@ -12,8 +13,6 @@ export interface CourseSums {
   readonly without: number | undefined;
   readonly price: number | undefined;
 }
-
-const NANODOLLARS = 1_000_000_000;
 
 export function courseSums(course: Course): CourseSums {
   return {
@@ -32,7 +31,7 @@ function priceOf(prices: readonly (number | null)[]): number | undefined {
     if (price === null) return undefined;
     sum += price;
   }
-  return sum / NANODOLLARS;
+  return inDollars(sum);
 }
 
 /** The points of a line in a box of 100 by 40; one value is a level line. */

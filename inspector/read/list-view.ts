@@ -3,6 +3,7 @@
  * it, so that it is the same after going back, after reloading, and for whoever gets the address.
  */
 import type { ListQuery } from '../api/answers.ts';
+import { NANODOLLARS } from './money.ts';
 
 /** By its name in the address. Empty: not filtered. */
 export interface ListView {
@@ -117,7 +118,6 @@ export function isFiltered({ q, user, model, status, used, cost }: ListView): bo
 
 /** In seconds. */
 const UNITS: Readonly<Record<string, number>> = { h: 3_600, d: 86_400 };
-const NANODOLLARS = 1_000_000_000;
 
 /** The parameters of `GET /v1/conversations`. @param now in seconds since 1970 */
 export function parametersOf({ sort, order, ...view }: ListView, now: number): ListQuery {

@@ -3,7 +3,7 @@
  * dollars; what is not known stays so, and is never 0.
  */
 
-const NANODOLLARS = 1_000_000_000;
+export const NANODOLLARS = 1_000_000_000;
 
 /** The bill of a request, or the sums of a conversation's bills. */
 export interface Bill {
@@ -165,7 +165,7 @@ function sumOf(nets: readonly (number | undefined)[]): NetOfAll {
 
 function amount(value: unknown): number | undefined {
   const nanodollars = number(value);
-  return nanodollars === undefined ? undefined : nanodollars / NANODOLLARS;
+  return nanodollars === undefined ? undefined : inDollars(nanodollars);
 }
 
 function number(value: unknown): number | undefined {

@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks';
 import type { Conversation } from '../api/answers.ts';
 import type { Client } from '../api/client.ts';
+import { pagesOf } from '../api/pages.ts';
 import { useLive, useLoad } from '../api/use-load.ts';
 import { ConversationActions } from '../parts/conversation-actions.tsx';
 import { ConversationTable, keyOf, namedOf } from '../parts/conversation-table.tsx';
@@ -112,14 +113,13 @@ export function Conversations({ client }: { client: Client }) {
 async function readPages(client: Client, view: ListView, pages: number, signal: AbortSignal): Promise<Read> {
   const parameters = { ...parametersOf(view, Date.now() / 1_000), limit: String(ROWS) };
   const found: Conversation[] = [];
-  let cursor: string | null = null;
-  for (let asked = 0; asked < pages * MOST_ASKED && found.length < pages * ROWS; asked++) {
-    const read = await client.conversations(parameters, cursor, signal);
-    found.push(...read.data);
-    cursor = read.cursor;
-    if (!read.has_more) break;
+  let asked = 0;
+  for await (const page of pagesOf((cursor) => client.conversations(parameters, cursor, signal))) {
+    found.push(...page.data);
+    const isEnough = ++asked === pages * MOST_ASKED || found.length >= pages * ROWS;
+    if (isEnough) return { found, hasMore: page.has_more };
   }
-  return { found, hasMore: cursor !== null };
+  return { found, hasMore: false };
 }
 
 interface FiltersProps {
