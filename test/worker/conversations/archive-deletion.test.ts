@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { LARGEST_PACK } from '../../../src/storage/archive/packing.ts';
 import { user } from '../../support/conversations/chat.ts';
 import { startApp, watchedBucket } from '../support.ts';
-import { ANSWER, archive, COMPACT, packsOf, racingApp, recordLog, tablesOf } from './archived.ts';
+import { ANSWER, archive, COMPACT, packsOf, racingApp, recordLog, tablesOf, tenantOf } from './archived.ts';
 
 /** Other files share the bucket, so these conversations have a tenant of their own. */
 const KEY = 'sk-a-caller-whose-archives-are-deleted';
@@ -78,13 +78,18 @@ describe('deleting a conversation', () => {
         (target, name) =>
         async (...values: unknown[]) => {
           const method = Reflect.get(target, name) as (...values: unknown[]) => Promise<unknown>;
-          if (name === 'put' && when === 'before') await stub.clear();
+          if (name === 'put' && when === 'before') await deletes();
           const done = await method.apply(target, values);
-          if (name === 'put' && when === 'after') await stub.clear();
+          if (name === 'put' && when === 'after') await deletes();
           return done;
         },
     });
     const racing = startApp(bucket, {}, KEY);
+    /** As the route does. The events of this isolate are dropped first. */
+    const deletes = async (): Promise<void> => {
+      await racing.services().runOutboxes.drop(tenantOf(KEY), Date.now());
+      await stub.clear();
+    };
     racing.answer.words = () => 'This is the answer.';
     await racing.chat({ conversation_id: id, memory_strategy: COMPACT, messages: [user('One')] });
 
