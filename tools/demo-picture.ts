@@ -159,7 +159,7 @@ function draw(run: Run): string {
 @media (prefers-reduced-motion: reduce) { * { animation: none !important } .passing { display: none } }
 </style>
 <rect x="0.5" y="0.5" width="${WIDTH - 1}" height="${height - 1}" rx="8" class="paper"/>
-${text(24, 30, 'npx precis demo', 'title')}
+${text(24, 30, 'npm run demo', 'title')}
 ${text(WIDTH - 24, 30, about, 'words quiet', 'end')}
 ${text(48, 58, '#', 'quiet', 'end')}${text(LEFT - 14, 58, 'tokens', 'quiet', 'end')}
 <rect x="${LEFT}" y="50" width="10" height="8" class="sent"/>${text(LEFT + 16, 58, 'sent', 'quiet')}
