@@ -242,7 +242,8 @@ function ofTenant(
 /** @throws ApiError for a cursor that no page has */
 function placeOf(cursor: string | undefined): ['name' | 'tenant', after: string] {
   if (cursor === undefined) return ['name', ''];
-  const [, kind, after] = /^(name|tenant):(.+)$/s.exec(cursor) ?? [];
+  // The first tenants come after `tenant:`.
+  const [, kind, after] = /^(name(?=:.)|tenant):(.*)$/s.exec(cursor) ?? [];
   if ((kind === 'name' || kind === 'tenant') && after !== undefined) return [kind, after];
   throw new ApiError('invalid_value', 'cursor must be the cursor of the previous page.', 'cursor');
 }
