@@ -169,6 +169,8 @@ describe('conversations that were made through the Worker', () => {
     await page.unroute('**/grows/requests?**');
     await page.getByRole('button', { name: 'Try again' }).click();
     await expect.poll(() => page.getByRole('alert').count()).toBe(0);
+    // Its clock belongs to the context, and would stay for the next test.
+    await page.close();
   });
 
   it('have a plot that is read and opened by keyboard', async () => {

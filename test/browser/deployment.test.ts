@@ -37,10 +37,7 @@ describe('the key', () => {
     const loaded =
       'performance.getEntriesByType("resource").map(({ name }) => new URL(name).pathname).sort()';
 
-    // The browser lists them a moment after they have been loaded.
-    await expect
-      .poll(() => page.evaluate(loaded))
-      .toEqual(['/inspect/inspector.css', '/inspect/inspector.js']);
+    expect(await page.evaluate(loaded)).toEqual(['/inspect/inspector.css', '/inspect/inspector.js']);
   });
 });
 
