@@ -16,7 +16,9 @@ import { conversationMemory } from '../../src/storage/objects.ts';
 import type { TextMaterial } from '../../src/summary/conversation.ts';
 import { writeSections } from '../../src/summary/text/headings.ts';
 import { Tenants } from '../../src/tenant/identity.ts';
+import { TIME_LIMITS } from '../../src/time-limits.ts';
 import { assistant, lines, user } from '../support/conversations/chat.ts';
+import { shorten } from '../support/time-limits.ts';
 
 export type Operation = 'put' | 'get' | 'head' | 'list' | 'delete';
 
@@ -170,6 +172,8 @@ export interface Sent {
  * @param key of the caller, where a request has no other
  */
 export function startApp(bucket: R2Bucket, variables: Partial<Env> = {}, key = KEY) {
+  // Each request is awaited with its background work, so an event waits for no other.
+  shorten({ gatherEventsMs: TIME_LIMITS.afterAnswerMs });
   const app = createApp();
   const bindings: Env = {
     ...env,
