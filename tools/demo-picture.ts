@@ -155,8 +155,10 @@ function draw(run: Run): string {
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" role="img">
 <title>A run of the demo: what the agent sent, and what the model got</title>
 <desc>${escaped(desc)}</desc>
-<style>${STYLE}${timeline.css()}
-@media (prefers-reduced-motion: reduce) { * { animation: none !important } .passing { display: none } }
+<style>${STYLE}@media (prefers-reduced-motion: no-preference) {
+${timeline.css()}
+}
+@media (prefers-reduced-motion: reduce) { .passing { display: none } }
 </style>
 <rect x="0.5" y="0.5" width="${WIDTH - 1}" height="${height - 1}" rx="8" class="paper"/>
 ${text(24, 30, 'npm run demo', 'title')}
