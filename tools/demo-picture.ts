@@ -87,12 +87,14 @@ const TOP = 74;
 /** Of the bar of the longest request. */
 const BAR = 360;
 const LEFT = 150;
-const PANEL = { x: 404, y: 66, width: 440 };
+const PANEL = { x: 404, y: 44, width: 440 };
 /** Seconds. */
 const ROWS_END = 6;
 const OPENED = 7;
 const FETCHED = 12;
 const LENGTH = 18;
+/** What a reader, or a still of the page, sees first: the run is over, and the fetch is open. */
+const FIRST = 13;
 
 const STYLE = `
 svg { --paper: #fff; --ink: #1c1d1f; --quiet: #5c5f66; --rule: #dcdcd6; --sent: #1f5fbf; --gone: #c9d8ee; --panel: #f6f6f3; --found: #fff0b8; }
@@ -118,7 +120,7 @@ class Timeline {
     const end = to >= LENGTH - 0.5 ? '' : ` ${at(to)} { opacity: 1 } ${at(to + 0.3)}, 100% { opacity: 0 }`;
     this.rules.push(
       `@keyframes ${name} { 0%, ${at(from)} { opacity: 0 } ${at(from + 0.25)} { opacity: 1 }${end} }`,
-      `.${name} { animation: ${name} ${LENGTH}s linear infinite }`,
+      `.${name} { animation: ${name} ${LENGTH}s linear -${FIRST}s infinite }`,
     );
     return name;
   }
