@@ -1,7 +1,9 @@
 /** The inspector's frame: where it is, whose data it shows, and the screen. */
+import type { ComponentChildren } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useMemo, useState } from 'preact/hooks';
 import { Client } from './api/client.ts';
 import { SignIn } from './api/sign-in.ts';
+import { late } from './parts/late.tsx';
 import { Palette } from './parts/palette.tsx';
 import { RefDialog } from './parts/ref-dialog.tsx';
 import { SignOut } from './parts/sign-out.tsx';
@@ -12,10 +14,18 @@ import { ConversationScreen } from './screens/conversation.tsx';
 import { Conversations } from './screens/conversations.tsx';
 import { Deployment } from './screens/deployment.tsx';
 import { KeyForm } from './screens/key-form.tsx';
-import { OperatorScreen } from './screens/operator.tsx';
 import { RequestScreen } from './screens/request.tsx';
-import { TryIt, TryRequest } from './screens/try-it.tsx';
 import { enterEntry, restoreScroll } from './scroll.ts';
+
+const OperatorScreen = late(
+  async () => (await import('./screens/operator.tsx')).OperatorScreen,
+  asScreen('Operator'),
+);
+const TryIt = late(async () => (await import('./screens/try-it.tsx')).TryIt, asScreen('Try it'));
+const TryRequest = late(
+  async () => (await import('./screens/try-it.tsx')).TryRequest,
+  asScreen('Try this conversation'),
+);
 
 /** For what is served without a key. */
 const ANONYMOUS = new Client();
@@ -148,6 +158,16 @@ function Screen({ place, client, onRef }: ScreenProps) {
     case 'deployment':
       return <Deployment client={client} />;
   }
+}
+
+/** A screen that is not there yet, under its title. */
+function asScreen(title: string) {
+  return (state: ComponentChildren) => (
+    <main>
+      <h1>{title}</h1>
+      {state}
+    </main>
+  );
 }
 
 /** A sign-in, at first the one that this browser has kept. Undefined once it is over. */

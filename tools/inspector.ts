@@ -1,24 +1,32 @@
 /**
  * Bundles the inspector's client (`npm run prepare`, part of `npm ci`), from `inspector/`. The
- * Worker serves the two files at `/inspect`, and imports them as modules of data.
+ * Worker serves its files at `/inspect`, and imports them as one module of data.
  */
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { build } from 'esbuild';
 
 const ROOT = join(import.meta.dirname, '..');
 const GENERATED = join(ROOT, 'generated');
+const PATH = join(GENERATED, 'inspector.bin');
 
-/** The files that a page loads, by their names under `/inspect/`. */
+/** The files that the page names, by their names under `/inspect/`. They name the others. */
 export const NAMES = ['inspector.js', 'inspector.css'] as const;
 
-/** Bundles the client in memory, minified. @returns the contents by name */
-export async function bundleInspector(): Promise<ReadonlyMap<string, Uint8Array>> {
+/**
+ * Bundles the client in memory, minified. What screens import when they are shown is in files of its
+ * own, whose names have a hash of their contents.
+ *
+ * @returns the texts by name
+ */
+export async function bundleInspector(): Promise<ReadonlyMap<string, string>> {
   const { outputFiles } = await build({
     absWorkingDir: ROOT,
     entryPoints: { inspector: 'inspector/main.tsx' },
     outdir: GENERATED,
+    chunkNames: '[name]-[hash]',
     bundle: true,
+    splitting: true,
     minify: true,
     format: 'esm',
     target: 'es2022',
@@ -29,30 +37,21 @@ export async function bundleInspector(): Promise<ReadonlyMap<string, Uint8Array>
     logLevel: 'warning',
     write: false,
   });
-  return new Map(outputFiles.map(({ path, contents }) => [path.slice(GENERATED.length + 1), contents]));
+  return new Map(outputFiles.map(({ path, text }) => [basename(path), text]));
 }
 
-/** Writes the files that are missing or differ. Called by vitest before the first file. */
+/** Writes the module if it is missing or differs. Called by vitest before the first file. */
 export async function setup(): Promise<void> {
   await mkdir(GENERATED, { recursive: true });
   const bundle = await bundleInspector();
-  await Promise.all(
-    NAMES.map((name) => {
-      const contents = bundle.get(name);
-      if (!contents) throw new Error(`The bundle has no ${name}.`);
-      return writeAsset(name, contents);
-    }),
-  );
-}
-
-async function writeAsset(name: string, contents: Uint8Array): Promise<void> {
-  const path = join(GENERATED, `${name}.bin`);
-  const known = await readFile(path).catch(() => undefined);
+  for (const name of NAMES) if (!bundle.has(name)) throw new Error(`The bundle has no ${name}.`);
+  const contents = Buffer.from(JSON.stringify(Object.fromEntries(bundle)));
+  const known = await readFile(PATH).catch(() => undefined);
   if (known?.equals(contents)) return;
   // Renamed when it is whole, since other processes may read it or write it at the same time.
-  const draft = `${path}.${process.pid}`;
+  const draft = `${PATH}.${process.pid}`;
   await writeFile(draft, contents);
-  await rename(draft, path);
+  await rename(draft, PATH);
 }
 
 if (import.meta.main) await setup();

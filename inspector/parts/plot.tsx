@@ -1,5 +1,4 @@
 /** Tokens and money of a conversation's requests, with its moves, summaries and warnings. */
-import 'uplot/dist/uPlot.min.css';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import UPlot from 'uplot';
 import type { ListedRun } from '../api/answers.ts';

@@ -6,8 +6,8 @@ import type { Client, Named } from '../api/client.ts';
 import { Failure } from '../api/connection.ts';
 import { type Loaded, useLive, useLoad } from '../api/use-load.ts';
 import { ConversationActions } from '../parts/conversation-actions.tsx';
+import { late } from '../parts/late.tsx';
 import { count, dollars } from '../parts/numbers.ts';
-import { Plot } from '../parts/plot.tsx';
 import { Empty, Failed, Of } from '../parts/states.tsx';
 import { Term } from '../parts/term.tsx';
 import { Word } from '../parts/text.tsx';
@@ -20,6 +20,11 @@ import { paybacksOf, summariesApart } from '../read/savings.ts';
 import { openingName } from '../read/titles.ts';
 import { ConversationHead } from './conversation-head.tsx';
 import { RequestList } from './request-list.tsx';
+
+const Plot = late(
+  async () => (await import('../parts/plot.tsx')).Plot,
+  (state) => <div class="plot waiting">{state}</div>,
+);
 
 interface Props {
   readonly client: Client;

@@ -30,14 +30,32 @@ describe('the key', () => {
     await expect.poll(() => page.getByRole('alert').innerText()).toContain('of at least');
   });
 
-  it('is not needed before the first paint: the page is three files', async () => {
+  it('is not needed before the first paint, which loads no other screen', async () => {
     const page = await open();
     await expect.poll(() => page.getByLabel('API key').count()).toBe(1);
     expect(await page.evaluate('document.activeElement.type')).toBe('password');
     const loaded =
       'performance.getEntriesByType("resource").map(({ name }) => new URL(name).pathname).sort()';
 
-    expect(await page.evaluate(loaded)).toEqual(['/inspect/inspector.css', '/inspect/inspector.js']);
+    const files = await page.evaluate<string[]>(loaded);
+    expect(files).toEqual(expect.arrayContaining(['/inspect/inspector.css', '/inspect/inspector.js']));
+    expect(
+      files.filter((file) => !/^\/inspect\/(?:inspector\.(?:js|css)|chunk-\w{8}\.js)$/.test(file)),
+    ).toEqual([]);
+  });
+});
+
+describe('a part that is loaded late', () => {
+  it('says what may be wrong where it can’t be loaded, and is tried again', async () => {
+    const page = await open({ key: KEY, expected: [404] });
+    await page.route('**/inspect/try-it-*.js', (route) => route.fulfill({ status: 404 }));
+    await page.evaluate("location.hash = '#/try'");
+    await expect.poll(() => page.getByRole('alert').innerText()).toContain('reload the page');
+    await expectShownWell(page, 'part-failed');
+    await page.unroute('**/inspect/try-it-*.js');
+    await page.getByRole('button', { name: 'Try again' }).click();
+
+    await expect.poll(() => page.locator('h1').innerText()).toBe('Try it');
   });
 });
 

@@ -260,8 +260,8 @@ const OPEN = routes(
       parameters: [
         inPath(
           'file',
-          'Its script or its style sheet.',
-          { type: 'string', enum: ['inspector.js', 'inspector.css'] },
+          'Its script, its style sheet, or one of the parts that the script loads late.',
+          { type: 'string' },
           'inspector.css',
         ),
       ],

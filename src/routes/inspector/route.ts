@@ -6,19 +6,18 @@ import { isHealthy } from '../health.ts';
 import { frontPage, inspectorPage } from './page.ts';
 
 /**
- * The page's files. They are data and are loaded when somebody asks for them, so no model request
- * pays for them. `tools/inspector.ts` writes them.
+ * The page's files by name. They are data and are loaded when somebody asks for them, so no model
+ * request pays for them. `tools/inspector.ts` writes them.
  */
-const ASSETS = {
-  'inspector.js': {
-    type: 'text/javascript; charset=utf-8',
-    load: () => import('../../../generated/inspector.js.bin'),
-  },
-  'inspector.css': {
-    type: 'text/css; charset=utf-8',
-    load: () => import('../../../generated/inspector.css.bin'),
-  },
-} as const;
+async function load(): Promise<ReadonlyMap<string, string>> {
+  const { default: contents } = await import('../../../generated/inspector.bin');
+  return new Map(Object.entries(JSON.parse(new TextDecoder().decode(contents)) as Record<string, string>));
+}
+
+let files: Promise<ReadonlyMap<string, string>> | undefined;
+
+/** The end of a name with a hash of the contents, under which there is never anything else. */
+const HASHED = /-[A-Z0-9]{8}\.js$/;
 
 /**
  * Nothing from another origin, nothing inline, no frame around the page, and no string becomes
@@ -64,26 +63,24 @@ export function getInspector({ env }: Context<AppEnv>): Response {
 /** `GET /inspect/{file}` */
 export async function getInspectorFile(c: Context<AppEnv>): Promise<Response> {
   const name = c.req.param('file') ?? '';
-  if (!isAsset(name)) return c.notFound();
-  const { type, load } = ASSETS[name];
-  const contents = (await load()).default;
+  files ??= load();
+  const contents = (await files).get(name);
+  if (contents === undefined) return c.notFound();
   const etag = `"${await digestOf(name, contents)}"`;
-  const headers = { ...HEADERS, etag };
+  const kept = HASHED.test(name) ? { 'cache-control': 'public, max-age=31536000, immutable' } : {};
+  const headers = { ...HEADERS, ...kept, etag };
   if (c.req.header('if-none-match') === etag) return new Response(null, { status: 304, headers });
-  return new Response(contents, { headers: { ...headers, 'content-type': type } });
-}
-
-function isAsset(name: string): name is keyof typeof ASSETS {
-  return Object.hasOwn(ASSETS, name);
+  const type = name.endsWith('.css') ? 'text/css' : 'text/javascript';
+  return new Response(contents, { headers: { ...headers, 'content-type': `${type}; charset=utf-8` } });
 }
 
 /** The digests of the files, which never change in an isolate. */
 const digests = new Map<string, string>();
 
-async function digestOf(name: string, contents: ArrayBuffer): Promise<string> {
+async function digestOf(name: string, contents: string): Promise<string> {
   const known = digests.get(name);
   if (known !== undefined) return known;
-  const bytes = new Uint8Array(await crypto.subtle.digest('SHA-256', contents));
+  const bytes = new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(contents)));
   const digest = [...bytes.subarray(0, 16)].map((byte) => byte.toString(16).padStart(2, '0')).join('');
   digests.set(name, digest);
   return digest;

@@ -73,8 +73,24 @@ describe('the inspector', () => {
     expect(await second.text()).toBe('');
   });
 
+  it('has parts that are loaded late, each under a name that is never used again', async () => {
+    const script = await (await get('/inspect/inspector.js')).text();
+    const names = [...script.matchAll(/import\("\.\/([\w-]+\.js)"\)/g)].map(([, name = '']) => name);
+    expect(names.length).toBeGreaterThan(0);
+    for (const name of names) {
+      const part = await get(`/inspect/${name}`);
+      expect(part.headers.get('content-type')).toBe('text/javascript; charset=utf-8');
+      expect(part.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+      expect(part.headers.get('content-security-policy')).toContain("default-src 'none'");
+      expect((await part.text()).length).toBeGreaterThan(1_000);
+      const other = await get(`/inspect/${name.replace(/-\w{8}\.js$/, '-AAAAAAAA.js')}`);
+      expect(other.status).toBe(404);
+      await other.body?.cancel();
+    }
+  });
+
   it.each(['/inspect/__proto__', '/inspect/index.html', '/inspect/inspector.js/x', '/inspect/'])(
-    'has no file but its two (%s)',
+    'has no other file (%s)',
     async (path) => {
       const response = await get(path);
 
