@@ -14,8 +14,8 @@ const PATH = join(GENERATED, 'inspector.bin');
 export const NAMES = ['inspector.js', 'inspector.css'] as const;
 
 /**
- * Bundles the client in memory, minified. What screens import when they are shown is in files of its
- * own, whose names have a hash of their contents.
+ * Bundles the client in memory, minified. What screens import when they are shown is in files of
+ * its own, whose names have a hash of their contents.
  *
  * @returns the texts by name
  */

@@ -41,10 +41,11 @@ export interface Conversation {
   /** Of the newest summary. */
   readonly tokens: number | null;
   readonly versions: number;
-  /** How many requests it had; the time in seconds and the model of the newest one. */
+  /** How many requests it had; the time in seconds, the model and the agent of the newest one. */
   readonly requests: number;
   readonly last_request_at: number | null;
   readonly model: string | null;
+  readonly agent: string | null;
   /** HTTP. */
   readonly last_request_status: number | null;
   /** The sums of its requests' bills; absent where nothing is billed. */

@@ -167,7 +167,8 @@ function Cell({ name, client, conversation }: CellProps) {
   const bill = billOf(conversation);
   switch (name) {
     case 'user':
-    case 'model': {
+    case 'model':
+    case 'agent': {
       const value = conversation[name];
       return (
         <td class={name} title={value === null ? undefined : visible(value)}>

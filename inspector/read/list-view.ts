@@ -10,6 +10,7 @@ export interface ListView {
   readonly q: string;
   readonly user: string;
   readonly model: string;
+  readonly agent: string;
   /** Of the newest request, or of the summaries. */
   readonly status: string;
   /** Last used within this time. */
@@ -26,6 +27,7 @@ export interface ListView {
 export const COLUMNS = [
   { name: 'user', label: 'User', sort: undefined },
   { name: 'model', label: 'Model', sort: undefined },
+  { name: 'agent', label: 'Agent', sort: undefined },
   { name: 'requests', label: 'Requests', sort: 'requests' },
   { name: 'tokens', label: 'Tokens, newest', sort: undefined },
   { name: 'cost', label: 'Cost', sort: 'paid' },
@@ -40,6 +42,7 @@ export const USUAL: ListView = {
   q: '',
   user: '',
   model: '',
+  agent: '',
   status: '',
   used: '',
   cost: '',
@@ -87,6 +90,7 @@ export function viewIn(fragment: string): ListView {
     q: of('q'),
     user: of('user'),
     model: of('model'),
+    agent: of('agent'),
     status: among('status', choices(STATUS_CHOICES)),
     used: among('used', choices(USED_CHOICES)),
     cost: among('cost', choices(COST_CHOICES)),
@@ -112,8 +116,8 @@ export function fragmentOfView(view: ListView): string {
 }
 
 /** Whether the view leaves conversations out. */
-export function isFiltered({ q, user, model, status, used, cost }: ListView): boolean {
-  return [q, user, model, status, used, cost].some((value) => value.trim() !== '');
+export function isFiltered({ q, user, model, agent, status, used, cost }: ListView): boolean {
+  return [q, user, model, agent, status, used, cost].some((value) => value.trim() !== '');
 }
 
 /** In seconds. */
@@ -130,6 +134,7 @@ export function parametersOf({ sort, order, ...view }: ListView, now: number): L
     q: view.q.trim(),
     user: view.user.trim(),
     model: view.model.trim(),
+    agent: view.agent.trim(),
     outcome: isOutcome ? view.status : '',
     status: isOutcome ? '' : view.status,
     used_since: within > 0 ? String(Math.floor(now - within)) : '',

@@ -129,7 +129,7 @@ interface FiltersProps {
 }
 
 function Filters({ view, found, onView }: FiltersProps) {
-  const typed = (name: 'q' | 'user' | 'model', type: 'search' | 'text', label: string) => (
+  const typed = (name: 'q' | 'user' | 'model' | 'agent', type: 'search' | 'text', label: string) => (
     <input
       type={type}
       class={`filter-${name}`}
@@ -164,6 +164,7 @@ function Filters({ view, found, onView }: FiltersProps) {
       {typed('q', 'search', 'Search by conversation, user or model')}
       {typed('user', 'text', 'User')}
       {typed('model', 'text', 'Model')}
+      {typed('agent', 'text', 'Agent')}
       {chosen('status', 'Status', STATUS_CHOICES)}
       {chosen('used', 'Last used', USED_CHOICES)}
       {chosen('cost', 'Cost', COST_CHOICES)}
@@ -173,7 +174,7 @@ function Filters({ view, found, onView }: FiltersProps) {
           Clear filters
         </button>
       )}
-      {(['user', 'model'] as const).map((name) => (
+      {(['user', 'model', 'agent'] as const).map((name) => (
         <datalist key={name} id={`known-${name}`}>
           {[...new Set(found.flatMap((one) => one[name] ?? []))].map((value) => (
             <option key={value} value={value} />

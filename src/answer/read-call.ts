@@ -90,9 +90,10 @@ async function readCall<Request extends ModelRequest>(
   const chosen = aside
     ? asideStrategy(request, headers, agent, services)
     : await chooseStrategy(request, headers, agent, settings, services);
+  const chooses = agent ? { agent: agent.key } : {};
   const archivedFor = aside && chosen.archives ? { archivedFor: named } : {};
   const whole = withCompaction(chosen, request, services.config);
-  const call = { request, chosen: whole, owner, scope, ...archivedFor };
+  const call = { request, chosen: whole, owner, scope, ...chooses, ...archivedFor };
   checkThread(call);
   return call;
 }

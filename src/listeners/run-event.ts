@@ -162,7 +162,7 @@ class EventRecorder implements CallListener {
   }
 
   private event({ how, refusal }: CallEnd): UnbilledRun {
-    const { request, chosen, scope } = this.call;
+    const { request, chosen, scope, agent } = this.call;
     const { timings } = scope;
     const { strategy, source, warnings } = chosen;
     const { observed } = this.asked ?? {};
@@ -182,6 +182,7 @@ class EventRecorder implements CallListener {
       request_id: this.head?.id ?? null,
       created_at: timings.startedAt,
       ...this.form,
+      ...(agent === undefined ? {} : { agent }),
       model: request.model,
       stream: request.field('stream') === true,
       observed: observed !== undefined,

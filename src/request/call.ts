@@ -14,6 +14,8 @@ export interface Call<Request extends ModelRequest = ModelRequest> {
   readonly request: Request;
   readonly chosen: ChosenStrategy;
   readonly owner: Owner;
+  /** The key of the agent that it chose, also where another strategy than the agent's applies. */
+  readonly agent?: string;
   readonly scope: RequestScope;
   /**
    * Whose archive has a request that is none of its conversation, where the deployer has each

@@ -44,6 +44,7 @@ import { Callers } from './callers/register.ts';
 import { ContentCaches } from './content-caches.ts';
 
 export interface Agent {
+  readonly key: string;
   readonly strategy: MemoryStrategy;
   readonly injection: Injection | 'off' | undefined;
   readonly blocks: BlocksRequest | 'off' | undefined;
@@ -191,6 +192,7 @@ function readAgent(spec: AgentSpec): Agent {
   if (archive !== undefined && archive !== 'always' && archive !== 'asked')
     throw broken("archive must be 'always' or 'asked'.");
   return {
+    key,
     strategy: strategy.value,
     injection: injection?.value,
     blocks: blocks?.value,

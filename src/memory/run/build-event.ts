@@ -24,6 +24,7 @@ export type RunFacts = Pick<
   | 'created_at'
   | 'protocol'
   | 'kind'
+  | 'agent'
   | 'stream'
   | 'observed'
   | 'messages'

@@ -71,6 +71,8 @@ export const runEventSchema = z.strictObject({
   stream: z.boolean(),
   mode: z.string(),
   source: z.enum(['request', 'conversation', 'agent', 'default']),
+  /** The key of the agent that it chose, also where another strategy applies. Absent without. */
+  agent: z.string().exactOptional(),
   /** Whether the body was sent unchanged. All about the view is then what was planned beside it. */
   observed: z.boolean(),
   /** How many messages the caller's array has. */

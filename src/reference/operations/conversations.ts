@@ -89,6 +89,7 @@ const OF_CONVERSATIONS = routes(
         }),
         query('user', 'Only conversations of this user.', id),
         query('model', 'Only those whose newest request named this model.', id),
+        query('agent', 'Only those whose newest request chose this agent.', id),
         query('outcome', 'Only those whose newest request was answered, or has failed.', {
           type: 'string',
           enum: ['answered', 'failed'],

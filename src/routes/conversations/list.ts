@@ -26,7 +26,7 @@ const PAGE: PageSizes = { usual: 20, largest: 100 };
 /** How many conversations a page looks at, where most have another status than the wanted one. */
 const MOST_READ = 100;
 
-/** In characters, of a search, a user or a model. */
+/** In characters, of a search, a user, a model or an agent. */
 const LONGEST_TEXT = 256;
 
 /**
@@ -57,6 +57,7 @@ function queryIn(asked: (name: string) => string | undefined): CallersQuery {
     text: textIn('q', asked('q')) ?? '',
     user: textIn('user', asked('user')) || undefined,
     model: textIn('model', asked('model')) || undefined,
+    agent: textIn('agent', asked('agent')) || undefined,
     outcome: oneOf(OUTCOMES, 'outcome', asked('outcome')),
     used: rangeIn(asked, 'used_since', 'used_until', 'seconds since 1970', 1_000),
     paid: rangeIn(asked, 'paid_from', 'paid_to', 'nanodollars', 1),
@@ -105,6 +106,7 @@ function conversationJson({ name, lastUsed, standing, status }: Stood): object {
     last_request_at: newest && secondsOf(newest.at),
     last_request_status: newest?.status ?? null,
     model: newest?.model ?? null,
+    agent: newest?.agent ?? null,
     bill: billSumsJson(standing.bills),
   };
 }

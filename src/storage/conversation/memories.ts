@@ -229,11 +229,16 @@ export interface SavedMemory extends Pick<Overview, 'settings'> {
 
 export interface ConversationNumbers extends SummaryNumbers {
   /**
-   * How many requests it had, and the newest one that is kept, with its time in milliseconds and
-   * the HTTP status of its answer.
+   * How many requests it had, and the newest one that is kept, with its agent, its time in
+   * milliseconds and the HTTP status of its answer.
    */
   readonly requests: number;
-  readonly newest: { readonly model: string | null; readonly at: number; readonly status: number } | null;
+  readonly newest: {
+    readonly model: string | null;
+    readonly agent: string | null;
+    readonly at: number;
+    readonly status: number;
+  } | null;
 }
 
 /** The summaries of a conversation in numbers, and what it has cost. */

@@ -282,7 +282,12 @@ export abstract class ConversationMemoryObject<Material>
     // Who reads a list reads sums, too.
     await soon(TIME_LIMITS.keptEventsMs, this.sums.report());
     const { count, run } = this.runs.newest();
-    const newest = run && { model: run.model, at: run.created_at, status: run.status };
+    const newest = run && {
+      model: run.model,
+      agent: run.agent ?? null,
+      at: run.created_at,
+      status: run.status,
+    };
     return { ...this.chain.standing(), requests: count, newest };
   }
 
@@ -457,6 +462,7 @@ export abstract class ConversationMemoryObject<Material>
       model: run?.model ?? null,
       paid: actual,
       lastStatus: run?.status ?? null,
+      agent: run?.agent ?? null,
       days,
     };
   }

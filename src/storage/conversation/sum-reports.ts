@@ -22,6 +22,8 @@ export interface ConversationSums {
   readonly paid: number | null;
   /** The HTTP status of the newest request; null without one. */
   readonly lastStatus: number | null;
+  /** The agent that the newest request chose; null without one. */
+  readonly agent: string | null;
   /** Of its newest days. */
   readonly days: SumsByDay;
 }

@@ -32,6 +32,7 @@ export interface ListQuery {
   readonly names?: string;
   /** Of the newest request. */
   readonly model?: string | undefined;
+  readonly agent?: string | undefined;
   readonly outcome?: (typeof OUTCOMES)[number] | undefined;
   /** When they were last used, in milliseconds, as the order `used` has it. */
   readonly used?: Range;
@@ -71,6 +72,7 @@ interface Row {
   readonly lastUsed: number | null;
   readonly lastRequest: number | null;
   readonly model: string | null;
+  readonly agent: string | null;
   readonly requests: number | null;
   readonly net: number | null;
   readonly paid: number | null;
@@ -78,7 +80,7 @@ interface Row {
 }
 
 const COLUMNS = `c.conversation_id AS at, c.name, c.last_used AS lastUsed, s.last_request AS lastRequest,
-  s.model, s.requests, s.net, s.paid, s.last_status AS lastStatus`;
+  s.model, s.agent, s.requests, s.net, s.paid, s.last_status AS lastStatus`;
 
 type Value = (row: Row) => number | null;
 
@@ -200,7 +202,7 @@ function listed(row: Row, walks: readonly Walk[]): ListedConversation {
 }
 
 function filterOf(
-  { text, names = '', model, outcome, used, paid }: ListQuery,
+  { text, names = '', model, agent, outcome, used, paid }: ListQuery,
   end: string,
 ): (row: Row) => boolean {
   const wanted = text.toLowerCase();
@@ -208,6 +210,7 @@ function filterOf(
     !row.name.endsWith(end) &&
     row.name.startsWith(names) &&
     (model === undefined || row.model === model) &&
+    (agent === undefined || row.agent === agent) &&
     (outcome === undefined || outcomeOf(row) === outcome) &&
     isWithin(row.lastRequest ?? row.lastUsed, used) &&
     isWithin(row.paid, paid) &&

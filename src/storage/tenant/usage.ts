@@ -41,8 +41,9 @@ const SCHEMA = `
 /** What 0.9 and earlier lack. */
 const PAID = 'paid INTEGER';
 const LAST_STATUS = 'last_status INTEGER';
+const AGENT = 'agent TEXT';
 
-const SUMS = ['requests', 'net', 'last_request', 'model', 'paid', 'last_status'] as const;
+const SUMS = ['requests', 'net', 'last_request', 'model', 'paid', 'last_status', 'agent'] as const;
 
 /** An index for each order of a list (`listing.ts`). */
 const SUMS_SCHEMA = `
@@ -53,7 +54,8 @@ const SUMS_SCHEMA = `
     last_request INTEGER,
     model TEXT,
     ${PAID},
-    ${LAST_STATUS}
+    ${LAST_STATUS},
+    ${AGENT}
   );
   ${['requests', 'net', 'last_request', 'paid']
     .map((name) => `CREATE INDEX IF NOT EXISTS sums_by_${name} ON conversation_sums (${name});`)
@@ -103,7 +105,7 @@ export class UsageRows {
   constructor(tables: Tables) {
     this.sql = tables.sql;
     this.tables = tables.lazy(['day_sums'], SCHEMA, { added: ADDED });
-    this.sums = tables.lazy(['conversation_sums'], SUMS_SCHEMA, { added: [PAID, LAST_STATUS] });
+    this.sums = tables.lazy(['conversation_sums'], SUMS_SCHEMA, { added: [PAID, LAST_STATUS, AGENT] });
   }
 
   /** Rows of conversations, to be joined to the rows of `TenantRows`; none before the first one. */
@@ -114,11 +116,11 @@ export class UsageRows {
 
   /** Sets the sums of a conversation. @param now in milliseconds since 1970 */
   set(id: number, sums: ConversationSums, now: number): void {
-    const { requests, net, lastRequest, model, paid, lastStatus, days } = sums;
+    const { requests, net, lastRequest, model, paid, lastStatus, agent, days } = sums;
     this.tables.make();
     this.sums.make();
     const oldest = dayOf(now) - KEPT_DAYS + 1;
-    this.sql.exec(SET_SUMS, id, requests, net, lastRequest, model, paid, lastStatus);
+    this.sql.exec(SET_SUMS, id, requests, net, lastRequest, model, paid, lastStatus, agent);
     for (const [day, ofDay] of Object.entries(days))
       if (Number(day) >= oldest)
         this.sql.exec(

@@ -74,6 +74,7 @@ describe.each(PROTOCOLS)('GET /v1/conversations and /v1/stats, over $name', (pro
       last_request_at: expect.any(Number),
       last_request_status: 200,
       model: 'gpt-4.1',
+      agent: null,
       bill: expect.objectContaining({ unit: 'nanodollars' }),
     };
     expect(data).toEqual([
@@ -98,6 +99,19 @@ describe.each(PROTOCOLS)('GET /v1/conversations and /v1/stats, over $name', (pro
       progression: [{ date: new Date().toISOString().slice(0, 10), ...times, windows: none }],
     });
     expect(Number(stats.avg_ms)).toBeLessThanOrEqual(Number(stats.max_ms));
+  });
+
+  it('are found by the agent that their newest request chose', async () => {
+    expect((await page('?agent=support')).data).toEqual([]);
+    await deployment.ask({
+      conversation_id: 'a: #1/ü',
+      agent_type: 'support',
+      memory_strategy: { mode: 'auto' },
+      messages: [{ role: 'user', content: 'And?' }],
+    });
+
+    expect((await page('?agent=support')).data).toMatchObject([{ id: 'a: #1/ü', agent: 'support' }]);
+    expect((await page('?agent=coding')).data).toEqual([]);
   });
 
   it('come in pages', async () => {

@@ -16,6 +16,7 @@ const servicesWith = (archives: boolean) =>
   }) as unknown as Services;
 
 const agentWith = (archives: boolean | undefined): Agent => ({
+  key: 'one',
   strategy,
   injection: undefined,
   blocks: undefined,

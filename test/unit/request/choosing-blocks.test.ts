@@ -16,6 +16,7 @@ const services = {
 const OF_AGENT: BlocksRequest = { labels: ['agent'], role: 'user', writable: true, refresh: false };
 
 const agentWith = (blocks: Agent['blocks']): Agent => ({
+  key: 'one',
   strategy: none.value,
   injection: undefined,
   blocks,

@@ -31,6 +31,7 @@ function reporting() {
       model: null,
       paid: null,
       lastStatus: null,
+      agent: null,
       days: { 1: { ...NO_DAY_SUMS, requests } },
     };
   };

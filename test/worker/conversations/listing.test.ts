@@ -57,7 +57,16 @@ describe('a list of many conversations', () => {
   }
 
   function fill(tenant: TenantMemory, sql: SqlStorage): void {
-    const sums = { requests: 1, net: 1, paid: 1, lastRequest: 1, model: 'm', lastStatus: 200, days: {} };
+    const sums = {
+      requests: 1,
+      net: 1,
+      paid: 1,
+      lastRequest: 1,
+      model: 'm',
+      lastStatus: 200,
+      agent: null,
+      days: {},
+    };
     void tenant.note('t::1', []);
     tenant.noteSums('t::1', sums);
     sql.exec(
@@ -67,9 +76,9 @@ describe('a list of many conversations', () => {
     );
     // A fifth has no sums, and of the others many have the same number of requests.
     sql.exec(
-      `INSERT INTO conversation_sums (conversation_id, requests, net, last_request, model, paid, last_status)
+      `INSERT INTO conversation_sums (conversation_id, requests, net, last_request, model, paid, last_status, agent)
        SELECT conversation_id, conversation_id % 3, conversation_id % 7, conversation_id, 'm', conversation_id,
-         iif(conversation_id % 4001 = 0, 500, 200)
+         iif(conversation_id % 4001 = 0, 500, 200), iif(conversation_id % 4001 = 0, 'coding', NULL)
        FROM conversations WHERE conversation_id % 5 <> 0 AND conversation_id > 1`,
     );
   }
@@ -85,6 +94,7 @@ describe('a list of many conversations', () => {
   it.each([
     { text: 'nowhere' },
     { outcome: 'failed' },
+    { agent: 'coding' },
     { model: 'other' },
     { paid: { from: 0, to: 0 } },
   ] as const)('ends early where few are wanted, and is complete over all pages: %j', async (query) => {
@@ -92,7 +102,7 @@ describe('a list of many conversations', () => {
     expect(Math.max(...read.map(({ rows }) => rows))).toBeLessThan(MOST_LOOKED_AT * 5);
     expect(read.at(0)?.stopped).toBe(true);
     expect(read.at(-1)?.stopped).toBe(false);
-    const wanted = 'outcome' in query ? [4001, 8002] : [];
+    const wanted = 'outcome' in query || 'agent' in query ? [4001, 8002] : [];
     expect(read.flatMap(({ found }) => found).toSorted((a, b) => a - b)).toEqual(wanted);
   });
 

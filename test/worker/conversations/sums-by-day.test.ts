@@ -430,7 +430,7 @@ describe('a list of conversations', () => {
     now = NOW - 3 * DAY;
     await made.ends('Alpha', [billed(), billed(), billed()], 'Ann');
     now = NOW - DAY;
-    await made.ends('beta', [billed({ model: 'gpt-6-sol' })], 'Bob');
+    await made.ends('beta', [billed({ model: 'gpt-6-sol', agent: 'coding' })], 'Bob');
     now = NOW - 2 * DAY;
     await made.ends('gamma/é', [billed(), endedRun({ created_at: now })]);
     now = NOW;
@@ -449,6 +449,8 @@ describe('a list of conversations', () => {
     ['sort=paid&order=asc', ['beta', 'gamma/é', 'Alpha']],
     ['sort=used&user=Ann', ['Alpha']],
     ['sort=net&model=gpt-6-sol', ['beta']],
+    ['sort=used&agent=coding', ['beta']],
+    ['sort=used&agent=support', []],
     [`sort=used&used_since=${(NOW - 2 * DAY) / 1_000}`, ['beta', 'gamma/é']],
     [`sort=requests&used_until=${(NOW - 2 * DAY) / 1_000}`, ['Alpha', 'gamma/é']],
     [`sort=paid&paid_from=${SENT}&paid_to=${2 * SENT}`, ['gamma/é', 'beta']],
@@ -489,7 +491,7 @@ describe('a list of conversations', () => {
     const { data } = await list('q=beta');
 
     expect(data).toMatchObject([
-      { id: 'beta', model: 'gpt-6-sol', requests: 1, last_request_at: (NOW - DAY) / 1_000 },
+      { id: 'beta', model: 'gpt-6-sol', agent: 'coding', requests: 1, last_request_at: (NOW - DAY) / 1_000 },
     ]);
   });
 

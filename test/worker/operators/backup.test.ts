@@ -273,7 +273,7 @@ describe('the rows of an object', () => {
     const { id, backUp, restore } = deployment();
     const tenant = env.TENANT_MEMORY.getByName(id) as DurableObjectStub<TenantMemory>;
     const named = (one: string) => conversationName(id, undefined, { id: one });
-    const newest = { lastRequest: 2, model: 'gpt-4.1', lastStatus: 200 };
+    const newest = { lastRequest: 2, model: 'gpt-4.1', lastStatus: 200, agent: 'coding' };
     const sums = (requests: number) => ({ requests, net: 1, paid: 1, ...newest, days: {} });
     for (const one of ['a', 'b', 'c']) await tenant.note(named(one), [`ref_${one.repeat(26)}`]);
     await tenant.noteSums(named('b'), sums(2));

@@ -135,6 +135,7 @@ describe('a budget', () => {
       paid: null,
       lastRequest: null,
       lastStatus: null,
+      agent: null,
       model: null,
       days: byDay,
     };
