@@ -31,6 +31,7 @@ export interface PricedRequest {
   readonly isCold?: boolean;
   /** See `View`. */
   readonly isColdMove?: boolean;
+  readonly counted?: number;
   readonly carriesReasoning?: boolean;
 }
 

@@ -28,6 +28,8 @@ export interface View {
   readonly marks?: readonly number[];
   /** Tokens of the tools that the policy adds to the caller's. */
   readonly addedTools?: number;
+  /** All tokens as the policy counts them, if it counts more than is sent: a summary at its limit. */
+  readonly counted?: number;
   /** Cost of summaries made for this view, in tokens of fresh input. */
   readonly summaries: number;
   /** Whether it has a move that was made since the cache is cold. */

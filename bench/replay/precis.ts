@@ -115,7 +115,7 @@ class PrecisReplay implements Replay {
         this.removed.set(removal.ref, () => contentOf(removal, planned.history.messages).text);
     const isColdMove = this.cold.at(-1) === count;
     const { addedTools, rollUps } = this;
-    return { messages, marks, addedTools, summaries, rollUps, isColdMove };
+    return { messages, marks, addedTools, counted: planned.replay.after, summaries, rollUps, isColdMove };
   }
 
   /** A move that waits at a return is made, as the conversation's object would note. */

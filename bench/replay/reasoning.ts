@@ -31,11 +31,8 @@ export const ITEM_TOKENS = 300;
 /** Of `auto` and of `native`, in thousands of tokens. */
 const BUDGETS = [32, 64, 100];
 
-/**
- * Of its budget, the share over which `auto` no longer waits for the end of a turn. The plan counts
- * reasoning by itself, which makes a view a few tokens longer.
- */
-const ROOM = 1.249;
+/** Of its budget, the share over which `auto` no longer waits for the end of a turn. */
+const ROOM = 1.25;
 
 /** A policy's moves, and the items that they make invalid. */
 export interface Losses {
@@ -99,7 +96,8 @@ export function lossesOf(
     const turn = trace.messages.slice(0, end).findLastIndex(({ role }) => role === 'user');
     if (now.carriesReasoning || !lost.some(({ message }) => message > turn)) continue;
     losses.open++;
-    if (now.overhead + tokensOf([...before.messages, ...own.slice(answer, end)]) <= room) losses.early++;
+    const { counted = now.overhead + tokensOf(before.messages) } = before;
+    if (counted + tokensOf(own.slice(answer, end)) <= room) losses.early++;
   }
   return losses;
 }

@@ -54,6 +54,11 @@ describe('the reasoning that moves lose', () => {
       ...{ moves: 1, lost: 3, carried: 0, open: 1, early: 1 },
     });
     expect(await lossesUnder(clears, conversationOf(6), 100)).toMatchObject({ open: 1, early: 0 });
+    // A policy may count more than it sends.
+    const { requests } = await replay(clears, conversationOf(6));
+    const counted = requests.map((request) => ({ ...request, counted: 90_000 }));
+    expect(lossesOf(conversationOf(6), counted, 90_000)).toMatchObject({ open: 1, early: 0 });
+    expect(lossesOf(conversationOf(6), counted, 100_000)).toMatchObject({ open: 1, early: 1 });
     // Here the user has asked anew before that answer.
     const asked = conversationOf(6, (at) => at === 4);
     expect(await lossesUnder(clears, asked)).toMatchObject({ moves: 1, open: 0 });
