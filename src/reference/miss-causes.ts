@@ -53,7 +53,7 @@ export const MISSES: Readonly<Record<MissCause, Words>> = {
   ],
   tier: ['Another service tier has served the request.', 'Name one `service_tier`.'],
   lifetime: [
-    'The previous request was longer ago than the cache keeps a prefix.',
+    'The previous request was longer ago than the cache keeps what it has sent.',
     'Marks with `ttl: "1h"`, or OpenAI\'s `ttl`, if such pauses are frequent.',
   ],
   short: ["The prompt is shorter than what the model's cache keeps.", 'Nothing: short prompts are cheap.'],

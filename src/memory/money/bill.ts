@@ -35,6 +35,8 @@ interface EarlierRequest {
   readonly ago: number;
   /** Input tokens of its first call, as the upstream counted them. */
   readonly input: number;
+  /** See `BilledRequest`. */
+  readonly keptMs?: number | undefined;
 }
 
 export interface BilledRequest {
@@ -61,6 +63,11 @@ export interface BilledRequest {
    * Absent if that is not known.
    */
   readonly writes?: number;
+  /**
+   * How long the vendor's cache keeps what it leaves there, in milliseconds, as far as the request
+   * says. Absent: as long as the schedule says.
+   */
+  readonly keptMs?: number;
   /** Whether the frontier has moved. */
   readonly moved: boolean;
   /** Null if this is the first request. */
@@ -209,8 +216,12 @@ function cachedThen(
 ): number {
   // Nothing is read and nothing written: the caller has set no marks.
   if (hits === 'marks' && first.cached + first.written === 0) return 0;
-  const isAlive = first.cached > 0 || earlier === null || earlier.ago <= lifetimeMs;
+  const isAlive = first.cached > 0 || earlier === null || isKept(earlier, lifetimeMs);
   return Math.max(first.cached, isAlive ? hitsOf(hits, repeated) : 0);
+}
+
+function isKept({ ago, keptMs }: EarlierRequest, lifetimeMs: number): boolean {
+  return ago <= (keptMs ?? lifetimeMs);
 }
 
 /** The share of uncached input that the vendor has written to its cache. */
@@ -234,7 +245,7 @@ function fetchAmount(calls: Calls, schedule: Schedule): Nanodollars {
  */
 function brokenAmount([first]: Calls, { moved, earlier }: BilledRequest, schedule: Schedule): Nanodollars {
   const { hits, lifetimeMs } = schedule;
-  if (!moved || earlier === null || earlier.ago > lifetimeMs) return 0;
+  if (!moved || earlier === null || !isKept(earlier, lifetimeMs)) return 0;
   if (hits === 'marks' && first.cached + first.written === 0) return 0;
   return lostAmount(first, Math.max(0, hitsOf(hits, earlier.input) - first.cached), schedule);
 }

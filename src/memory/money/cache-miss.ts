@@ -35,6 +35,8 @@ export interface LeftInCache {
   /** The tokens of its prompt, and those that the cache has kept of it. */
   readonly input: number;
   readonly kept: number;
+  /** For how long, in milliseconds. Absent: as long as the schedule says. */
+  readonly keptMs?: number;
 }
 
 /** Of the tokens that could have been read, a vendor may count some less. */
@@ -62,7 +64,9 @@ export function missOf(request: PricedRequest, before: LeftInCache): CacheMiss |
 export function leftInCache({ order, at }: PricedRequest, ready: number): LeftInCache | undefined {
   const { schedule, calls } = order;
   const input = calls[0]?.input ?? null;
-  return schedule && input !== null ? { at, ready, input, kept: keptOf(order, schedule) } : undefined;
+  if (!schedule || input === null) return undefined;
+  const { keptMs } = order;
+  return { at, ready, input, kept: keptOf(order, schedule), ...(keptMs === undefined ? {} : { keptMs }) };
 }
 
 function causeOf(
@@ -73,7 +77,8 @@ function causeOf(
 ): Pick<CacheMiss, 'cause' | 'message' | 'trigger'> {
   const { order, at, change, isFar, isCompared, verdict } = request;
   // What is read shows that the cache has lived on.
-  if (at - before.at > lifetimeMs && (!change || cached < LEAST_PREFIX)) return { cause: 'lifetime' };
+  if (at - before.at > (before.keptMs ?? lifetimeMs) && (!change || cached < LEAST_PREFIX))
+    return { cause: 'lifetime' };
   if (change) return change;
   if (isTooShort(before, request)) return { cause: 'short' };
   if (isFar || order.writes === 0) return { cause: 'mark' };

@@ -11,6 +11,8 @@ export interface BillStanding {
   readonly at: number;
   /** The input tokens of its first call. */
   readonly input: number;
+  /** See `BilledRequest`. */
+  readonly keptMs?: number;
   /** The most tokens that a request has saved (`Bill.gross.tokens`). */
   readonly saved: number;
 }
@@ -28,10 +30,12 @@ export function nextBill(
 ): { readonly bill: Bill | null; readonly standing: BillStanding | null } {
   const saved = before?.saved ?? 0;
   // It may have come before the latest: isolates send their events in turn.
-  const earlier = before && { ago: Math.max(0, at - before.at), input: before.input };
+  const earlier = before && { ...before, ago: Math.max(0, at - before.at) };
   const bill = billOf({ ...order, earlier, savedBefore: saved });
   const input = order.calls[0]?.input;
   if (typeof input !== 'number') return { bill, standing: before };
-  const latest = before && before.at > at ? before : { at, input };
+  const { keptMs } = order;
+  const now = { at, input, ...(keptMs === undefined ? {} : { keptMs }) };
+  const latest = before && before.at > at ? before : now;
   return { bill, standing: { ...latest, saved: Math.max(saved, bill?.gross?.tokens ?? 0) } };
 }

@@ -108,6 +108,23 @@ describe.each([
   });
 });
 
+describe('a miss after a pause', () => {
+  it('is not that the lifetime is over, where the request before has asked for a longer one', async () => {
+    const { isolate, pass, forget } = deployment();
+    const { send, causes } = isolate();
+    const long = { prompt_cache_retention: '24h' };
+    await send(of(3, WHOLE, long));
+    pass(120);
+    forget();
+    await send(of(4, WHOLE, { ...long, reasoning_effort: 'low' }));
+    await send(of(5));
+    pass(120);
+    forget();
+    await send(of(6, WHOLE, long));
+    expect(await causes()).toEqual([undefined, 'effort', undefined, 'lifetime']);
+  });
+});
+
 describe('a miss of a request after one that another isolate has sent', () => {
   it("is Precis's own, where only the other one knew what it sent", async () => {
     const { isolate } = deployment();

@@ -86,6 +86,12 @@ describe('the bill of a request', () => {
     expect(billed({ ...edited, calls: [cold], earlier: late }).would_be?.cached).toBe(0);
     // A hit proves that it was not forgotten.
     expect(billed({ ...edited, earlier: late }).would_be?.cached).toBe(37_888);
+    // So it was where the request before has asked for a longer time.
+    const kept = { ...edited, calls: [cold], moved: true, earlier: { ...late, keptMs: 62 * MINUTE_MS } };
+    expect(billed(kept)).toMatchObject({
+      would_be: { cached: 37_888 },
+      debits: { broken_cache: 17_920 * 1_500 },
+    });
   });
 
   it('has no hits below the shortest prefix that is cached', () => {
