@@ -28,7 +28,7 @@ export interface View {
   readonly marks?: readonly number[];
   /** Tokens of the tools that the policy adds to the caller's. */
   readonly addedTools?: number;
-  /** All tokens as the policy counts them, if it counts more than is sent: a summary at its limit. */
+  /** All tokens as the policy counts them. Absent: as they are sent. */
   readonly counted?: number;
   /** Cost of summaries made for this view, in tokens of fresh input. */
   readonly summaries: number;

@@ -64,14 +64,29 @@ export function signingModel({ dialect, answer, thought, drops = false }: Signin
       const next = nextThought(body, lost.length > 0 ? `${thoughts} ${thoughts}` : thoughts);
       const usage = usageOf(tokensOf(recorded), 20, thoughtTokens(next.text));
       const said = answer(body);
-      if (dialect === 'responses')
-        return respond(response, body, { ...said, reasoning: { encrypted: sealedThought(next) }, usage });
+      if (dialect === 'responses') {
+        const fields = drops ? { input_transformations: removedFrom(body) } : {};
+        return respond(response, body, {
+          ...said,
+          reasoning: { encrypted: sealedThought(next) },
+          usage,
+          fields,
+        });
+      }
       const thoughtOf = { fields: fieldsOf(dialect, next), deltas: deltasOf(dialect, next) };
       const frame = { id: 'chatcmpl-thinker', model: String(body.model), usage };
       return sendAnswer(response, body, { ...said, thought: thoughtOf }, frame);
     },
   };
   return model;
+}
+
+/** What OpenAI says in each answer of the reasoning that the model was not shown. */
+function removedFrom(body: Json): object[] {
+  const input = body.input as Json[];
+  return invalidBlocks(body).map(({ element }) => ({
+    ...{ type: 'reasoning', id: input[element]?.id, action: 'removed', reason: 'prefix_mismatch' },
+  }));
 }
 
 /** An error in the words of each gateway. */

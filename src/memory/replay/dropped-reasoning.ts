@@ -5,6 +5,7 @@
  */
 import { type Change, isOwn } from './change.ts';
 import type { DroppedReasoning } from './change-schema.ts';
+import type { VendorVerdict } from './vendor-verdict.ts';
 
 /** The reasoning of an array whose API binds it. */
 export interface BoundReasoning {
@@ -36,6 +37,8 @@ interface Before {
   /** Those that it had and that an earlier change has made invalid. They are lost once. */
   readonly lost?: Blocks;
   readonly kept?: Blocks;
+  /** Those that its vendor has said to have dropped. */
+  readonly dropped?: number;
 }
 
 interface Lost {
@@ -48,29 +51,51 @@ interface Lost {
  * @param change the caller's, or else Precis's
  * @param before absent: no request before is known
  * @param isForeseen whether the request knew of Precis's change, and left out what that loses
+ * @param verdict the vendor's, which counts instead of what should be lost of what was sent
  */
 export function droppedReasoning(
   { left, before: planned = 0, sent = [], kept = [] }: BoundReasoning,
   change: Change | undefined,
   before: Before | undefined,
   isForeseen = false,
+  verdict?: VendorVerdict['dropped'],
 ): Lost {
   const places = new Set(sent.map(([at]) => at));
   const known = Map.groupBy(before?.lost ?? [], ([at]) => (places.has(at) ? 'sent' : 'left'));
   const invalid = known.get('sent') ?? [];
   // Beside a memory that each round renews, the plan leaves out what was thought since.
   const found = change ?? (before && left > before.left ? { cause: 'move' as const } : undefined);
-  if (!found) return { dropped: null, lost: invalid };
+  const said = newlyDropped(verdict, before);
+  if (!found) return { dropped: verdictOn(said, verdict), lost: invalid };
   const isKept = found.cause === 'key' || (isOwn(found) && (isForeseen || !change));
   const from = isOwn(found) ? -1 : (found.message ?? -1);
   const already = new Set(invalid.map(([at]) => at));
   const lost = isKept ? [] : sent.filter(([at]) => at > from && !already.has(at));
   const newlyLeft = left - (before?.left ?? planned) - sumOf(known.get('left') ?? []);
-  const blocks = Math.max(0, newlyLeft) + sumOf(lost) + sumOf(notFound(before?.kept, found, kept));
+  const others = Math.max(0, newlyLeft) + sumOf(notFound(before?.kept, found, kept));
+  const blocks = others + (verdict ? 0 : sumOf(lost));
   return {
-    dropped: blocks === 0 ? null : { blocks, ...found, by: 'precis' },
+    dropped:
+      verdictOn(said, verdict, found, others) ?? (blocks === 0 ? null : { blocks, ...found, by: 'precis' }),
     lost: [...invalid, ...lost].slice(-MOST_LOST),
   };
+}
+
+/** Each answer has all that is dropped of its request. */
+function newlyDropped(verdict: VendorVerdict['dropped'], before: Before | undefined): number {
+  return Math.max(0, (verdict?.blocks ?? 0) - (before?.dropped ?? 0));
+}
+
+/** Null if the vendor has dropped nothing new. @param others lost beside it */
+function verdictOn(
+  said: number,
+  verdict: VendorVerdict['dropped'],
+  found?: Change,
+  others = 0,
+): DroppedReasoning | null {
+  if (said === 0) return null;
+  const cause = verdict?.part ? { cause: verdict.part } : (found ?? { cause: 'message' as const });
+  return { blocks: said + others, ...cause, by: 'vendor' };
 }
 
 /** What was kept of answers, and is not found again after a change of the caller's. */

@@ -8,7 +8,10 @@ export type ChangedPart = 'model' | 'key' | 'user' | 'tools' | 'effort' | 'forma
 export interface VendorVerdict {
   /** Why its cache was missed. `none`: nothing that it compares has changed. */
   readonly cache?: ChangedPart | 'none';
-  /** Reasoning that it has dropped. Without a part, what precedes the reasoning has changed. */
+  /**
+   * All reasoning of the request that it has dropped, in this answer or before. Without a part,
+   * what precedes the reasoning has changed.
+   */
   readonly dropped?: { readonly blocks: number; readonly part?: 'model' | 'user' };
 }
 

@@ -44,6 +44,8 @@ export interface Line extends RequestPrefix {
   readonly left: number;
   /** The reasoning that it had and that was invalid. Absent: none. */
   readonly lost?: Blocks;
+  /** Of its reasoning, the blocks that its vendor has said to have dropped. Absent: none. */
+  readonly dropped?: number;
   /** The reasoning that Precis has kept, and that it was sent with. Absent: none. */
   readonly kept?: Blocks;
   /** What of its view was Precis's, at its end. Absent in lines of versions before. */
@@ -84,6 +86,7 @@ export function followed(
   const line = {
     ...{ ...prefix, at, left },
     ...(lost.length > 0 ? { lost } : {}),
+    ...(verdict?.dropped?.blocks ? { dropped: verdict.dropped.blocks } : {}),
     ...(reasoning?.kept ? { kept: reasoning.kept.slice(-MOST_LOST) } : {}),
     ...(end ? { edited: end } : {}),
     ...(cache ? { cache } : {}),
@@ -103,11 +106,7 @@ function lostIn(
 ): ReturnType<typeof droppedReasoning> {
   // What an isolate knows of, it leaves out.
   const isForeseen = (change === own && own?.cause !== 'unread') || (before && isLess(reasoning, before));
-  const found = droppedReasoning(reasoning, change, before, isForeseen);
-  if (!verdict?.dropped) return found;
-  const { blocks, part } = verdict.dropped;
-  const cause = part ? { cause: part } : (change ?? { cause: 'message' as const });
-  return { ...found, dropped: { blocks, ...cause, by: 'vendor' } };
+  return droppedReasoning(reasoning, change, before, isForeseen, verdict?.dropped);
 }
 
 /**

@@ -1,10 +1,11 @@
 /**
  * What vendors say of the request in an answer, whole or streamed
  * (https://developers.openai.com/api/docs/guides/prompt-caching/diagnostics,
- * https://platform.claude.com/docs/en/build-with-claude/cache-diagnostics). Read from the text in
- * which the usage is found, without parsing the rest. In a stream no quote of a content is
- * unescaped; in a whole answer the input of a tool is an object of the model's own, so a member
- * counts at its place alone.
+ * https://platform.claude.com/docs/en/build-with-claude/cache-diagnostics;
+ * `input_transformations`: https://developers.openai.com/api/docs/guides/keep-prefix-unchanged, and
+ * the types of `openai` 7.57). Read from the text in which the usage is found, without parsing the
+ * rest. In a stream no quote of a content is unescaped; in a whole answer the input of a tool is an
+ * object of the model's own, so a member counts at its place alone.
  */
 import { asObject, type JsonObject, parseJson } from '../../lib/json.ts';
 import type { ChangedPart, VendorVerdict } from '../../memory/replay/vendor-verdict.ts';
@@ -24,11 +25,14 @@ const PARTS: Readonly<Record<string, ChangedPart>> = {
   messages_changed: 'input',
 };
 
-/** Why a block of thinking was dropped, if not for what precedes it. */
+/** Why reasoning was dropped, if not for what precedes it: Anthropic's reasons, and OpenAI's. */
 const BINDINGS: Readonly<Record<string, 'model' | 'user'>> = {
   model_binding_mismatch: 'model',
   end_user_binding_mismatch: 'user',
   organization_binding_mismatch: 'user',
+  model_mismatch: 'model',
+  end_user_mismatch: 'user',
+  organization_mismatch: 'user',
 };
 
 /** @param text of the answer, or of its beginning and its end. Undefined if it says nothing */
@@ -53,16 +57,23 @@ function partOf(reason: unknown): ChangedPart | undefined {
   return typeof reason === 'string' && Object.hasOwn(PARTS, reason) ? PARTS[reason] : undefined;
 }
 
-/** Only requests with the beta `thinking-binding-controls-2026-08-01` are answered with it. */
+/**
+ * In Messages only requests with the beta `thinking-binding-controls-2026-08-01` are answered with
+ * it. An empty list says that nothing was dropped.
+ */
 function droppedIn(text: string): VendorVerdict['dropped'] {
   const list = lastOf(text, 'input_transformations', FLAT_OBJECTS, 1);
-  const dropped: JsonObject[] = (Array.isArray(list) ? list.map(asObject) : []).filter(
-    ({ type }) => type === 'thinking_dropped',
-  );
-  const [first] = dropped;
-  if (!first) return undefined;
-  const part = BINDINGS[String(first.reason)];
+  if (!Array.isArray(list)) return undefined;
+  const dropped = list.map(asObject).filter(isDropped);
+  // What was dropped of an earlier request precedes it.
+  const part = BINDINGS[String(dropped.at(-1)?.reason)];
   return { blocks: dropped.length, ...(part ? { part } : {}) };
+}
+
+/** Reasoning of turns before is left out where a request asks for that (`reasoning.context`). */
+function isDropped({ type, action, reason }: JsonObject): boolean {
+  if (type === 'reasoning') return action === 'removed' && reason !== 'turn_boundary';
+  return type === 'thinking_dropped';
 }
 
 /** A value without further ones in it, after the name of its member. */

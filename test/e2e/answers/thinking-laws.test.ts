@@ -5,6 +5,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Report } from '../../../src/memory/plan/report.ts';
+import type { RunEvent } from '../../../src/memory/run/event.ts';
 import type { Behaviour } from '../../../tools/upstream/behaviours.ts';
 import { blocksIn } from '../../../tools/upstream/bound-thinking.ts';
 import {
@@ -15,6 +16,7 @@ import {
 } from '../../../tools/upstream/signing-model.ts';
 import { ThinkingAgent, workingModel } from '../../support/clients/thinking-agent.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
+import { until } from '../../support/deployment/polling.ts';
 
 const RUNS = { numRuns: 4, endOnFailure: true };
 const STEPS = 2;
@@ -190,6 +192,7 @@ describe.each([false, true])('a caller who edits what a model has answered to (s
         const client = deployment.client();
         const agent = new ThinkingAgent(client, { dialect: 'responses', stream, fields, lines: 5 });
         let reported = 0;
+        let asked = 0;
         let more = {};
         for (const [turn, chosen] of edited.entries()) {
           const said = agent.array.filter(({ role }) => role === 'user');
@@ -201,9 +204,20 @@ describe.each([false, true])('a caller who edits what a model has answered to (s
             const { cause, blocks = 0 } = memory.reasoning_dropped ?? {};
             expect(cause).toBe(thought > thoughtTokens(THOUGHT) ? edited : undefined);
             reported += blocks;
+            asked++;
           }
         }
         expect(reported).toBe(model.dropped);
+        // In the events the model has said so itself.
+        const path = `/v1/conversations/${fields.conversation_id}/requests?limit=100&user=a+weigher`;
+        let events: RunEvent[] = [];
+        await until('all events are kept', async () => {
+          events = ((await (await deployment.fetch(path)).json()) as { data: RunEvent[] }).data;
+          return events.length === asked;
+        });
+        const losses = events.flatMap(({ reasoning_dropped }) => reasoning_dropped ?? []);
+        expect(losses.every(({ by }) => by === 'vendor')).toBe(true);
+        expect(losses.reduce((sum, { blocks }) => sum + blocks, 0)).toBe(model.dropped);
         lost += reported;
       }),
       RUNS,

@@ -28,13 +28,14 @@ interface Asked
   /** Null: no usage is known. */
   readonly usage?: RunUsage | null;
   readonly writes?: number;
+  readonly keptMs?: number;
 }
 
 /** The misses and dropped reasoning of requests, one after the other. */
 function course(...requests: readonly Asked[]) {
   let lines: readonly Line[] = [];
   return requests.map((asked, index) => {
-    const { array: messages = array(10 + index), after = index, usage, writes, ...rest } = asked;
+    const { array: messages = array(10 + index), after = index, usage, writes, keptMs, ...rest } = asked;
     const {
       own,
       ownTools = '',
@@ -56,6 +57,7 @@ function course(...requests: readonly Asked[]) {
       schedule: scheduleOf(model, utcTimeOf(new Date('2026-10-10'))) ?? null,
       calls: [usage === undefined ? read(20_000, 19_968) : usage],
       ...(writes === undefined ? {} : { writes }),
+      ...(keptMs === undefined ? {} : { keptMs }),
     };
     const request = {
       prefix: { ...NO_SETTINGS, model, ...prefix, own: ownTools, added, messages: packedMessages(messages) },
@@ -148,6 +150,15 @@ describe('the cause of a cache miss', () => {
     // What was read shows that the cache has lived on.
     expect(missOf({}, { after: 90, ...MISSED, own })).toMatchObject({ cause: 'move' });
     expect(missOf({}, { after: 1, usage: none })).toMatchObject({ cause: 'vendor' });
+  });
+
+  it('goes by the lifetime of what the request before has left', () => {
+    const keptMs = 24 * 60 * MINUTE;
+    const none = read(20_000, 0);
+    expect(missOf({ keptMs }, { after: 90, usage: none })).toMatchObject({ cause: 'vendor' });
+    expect(missOf({ keptMs }, { after: 90, usage: none, tools: 'other' })).toMatchObject({ cause: 'tools' });
+    expect(missOf({ keptMs }, { after: 25 * 60, usage: none })).toMatchObject({ cause: 'lifetime' });
+    expect(missOf({}, { after: 90, usage: none, keptMs })).toMatchObject({ cause: 'lifetime' });
   });
 
   it('is a prompt below the least one, or a mark that does not look back, where marks are needed', () => {
@@ -329,5 +340,32 @@ describe('reasoning that was dropped', () => {
       cause: 'model',
       by,
     });
+  });
+
+  it('is said by the vendor in each answer, and lost once', () => {
+    const says = (blocks: number) => ({ ...thinks, verdict: { dropped: { blocks } } });
+    const edited = { array: array(11).with(4, 'new') };
+    const longer = { array: [...edited.array, 'end'] };
+    const again = { array: [...longer.array, 'one'] };
+    const found = course(
+      thinks,
+      { ...says(3), ...edited },
+      { ...says(3), ...longer },
+      { ...says(5), ...again },
+    );
+    expect(found.map(({ dropped }) => dropped)).toEqual([
+      null,
+      { blocks: 3, cause: 'message', message: 4, by: 'vendor' },
+      null,
+      { blocks: 2, cause: 'message', by: 'vendor' },
+    ]);
+  });
+
+  it('is none that the vendor says it has kept, beside what Precis has left out', () => {
+    const verdict = { dropped: { blocks: 0 } };
+    expect(droppedOf(thinks, { ...thinks, array: array(11).with(4, 'new'), verdict })).toBeNull();
+    const own = { cause: 'move', trigger: 'turns' } as const;
+    const less = { reasoning: { left: 4, sent: sent.slice(2) } };
+    expect(droppedOf(thinks, { ...less, own, verdict })).toEqual({ blocks: 4, ...own, by: 'precis' });
   });
 });

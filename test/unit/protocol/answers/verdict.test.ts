@@ -18,10 +18,17 @@ const event = (type: string, fields: object) =>
   `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`;
 
 /** An answer of the Responses API, whole and streamed. */
-function responses(diagnostics: unknown) {
+function responses(diagnostics: unknown, fields: object = {}) {
   const output = [{ type: 'message', content: [{ type: 'output_text', text: LONG }] }];
   const usage = { input_tokens: 9, output_tokens: 1 };
-  const response = { id: 'resp_1', output, prompt_cache_diagnostics: diagnostics, tools: [], usage };
+  const response = {
+    id: 'resp_1',
+    output,
+    prompt_cache_diagnostics: diagnostics,
+    tools: [],
+    usage,
+    ...fields,
+  };
   const begun = { id: 'resp_1', output: [], prompt_cache_diagnostics: null, usage: null };
   return [
     JSON.stringify(response),
@@ -78,7 +85,6 @@ describe("a vendor's verdict", () => {
       ...responses(null),
       ...messages({ diagnostics: { cache_miss_reason: null } }),
       ...messages({ diagnostics: { cache_miss_reason: { type: 'unavailable' } } }),
-      ...messages({ diagnostics: null, input_transformations: [] }),
     ];
     for (const text of open) expect(verdictOf(text)).toBeUndefined();
   });
@@ -108,7 +114,25 @@ describe("a vendor's verdict", () => {
     expect(verdicts(prefix, allowed, prefix)).toEqual(Array(2).fill({ dropped: { blocks: 2 } }));
     const model = { dropped: { blocks: 1, part: 'model' } };
     expect(verdicts(dropped('model_binding_mismatch'))).toEqual([model, model]);
-    expect(verdicts(allowed)).toEqual([undefined, undefined]);
+    // It says then that all was shown to the model.
+    const none = { dropped: { blocks: 0 } };
+    expect(verdicts(allowed)).toEqual([none, none]);
+    expect(verdicts()).toEqual([none, none]);
+  });
+
+  it.each([
+    ['prefix_mismatch', {}],
+    ['model_mismatch', { part: 'model' }],
+    ['end_user_mismatch', { part: 'user' }],
+    ['organization_mismatch', { part: 'user' }],
+  ])('has the reasoning that the Responses API has withheld from the model (%s)', (reason, part) => {
+    const removed = { id: 'rs_1', type: 'reasoning', action: 'removed', reason };
+    // Of a turn before, where the request asks for the current one alone.
+    const older = { ...removed, reason: 'turn_boundary' };
+    const verdicts = (...input_transformations: object[]) =>
+      responses(null, { input_transformations }).map((text) => verdictOf(text));
+    expect(verdicts(older, removed, removed)).toEqual(Array(2).fill({ dropped: { blocks: 2, ...part } }));
+    expect(verdicts(older)).toEqual(Array(2).fill({ dropped: { blocks: 0 } }));
   });
 
   it('is never read from what a model says', () => {
