@@ -41,6 +41,8 @@ export class UsageTail {
   private head: Uint8Array | undefined;
   /** See `answerId`. */
   private id: string | undefined;
+  /** Whether it is a JSON object, and no stream. Undefined before its first character. */
+  private isWhole: boolean | undefined;
   /** What was last read: several parts of the Worker ask for it when the answer has ended. */
   private text: string | undefined;
   private messages: { readonly usage: Usage | undefined } | undefined;
@@ -50,6 +52,7 @@ export class UsageTail {
     this.text = undefined;
     this.messages = undefined;
     this.known = undefined;
+    this.isWhole ??= isObject(chunk);
     this.chunks.push(chunk);
     this.size += chunk.length;
     if (this.size < 2 * TAIL_BYTES) return;
@@ -128,7 +131,7 @@ export class UsageTail {
 
   /** What the vendor says of the request, as far as that is in what is kept. */
   verdict(): VendorVerdict | undefined {
-    return verdictIn(this.isMessages ? this.messagesText : this.tailText);
+    return verdictIn(this.isMessages ? this.messagesText : this.tailText, this.isWhole === true);
   }
 
   /** The error that a stream has ended with, as JSON. */
@@ -198,10 +201,19 @@ const REASON = /"(?:(?:stop|finish)_reason|incomplete_details"\s*:\s*\{\s*"reaso
 /** Of a response, or of a message. */
 const ID = /"id"\s*:\s*"((?:resp|msg)_[\w-]{1,128})"/;
 const LF = new Uint8Array([0x0a]);
+/** JSON's white space is not above it. */
+const SPACE = 0x20;
+const OPENS = 0x7b;
 
 /** Expects the text at the end of a stream of Messages. */
 function reportsOutput(text: string): boolean {
   return /^data: ?\{.{0,40}"message_delta"/m.test(text);
+}
+
+/** By its first character that is no space. Undefined if there is none. */
+function isObject(bytes: Uint8Array): boolean | undefined {
+  const first = bytes.find((byte) => byte > SPACE);
+  return first === undefined ? undefined : first === OPENS;
 }
 
 /** @param bytes of an answer's beginning */

@@ -35,22 +35,31 @@ const BINDINGS: Readonly<Record<string, 'model' | 'user'>> = {
   organization_mismatch: 'user',
 };
 
-/** @param text of the answer, or of its beginning and its end. Undefined if it says nothing */
-export function verdictIn(text: string): VendorVerdict | undefined {
-  const cache = openaisIn(text) ?? anthropicsIn(text);
-  const dropped = droppedIn(text);
+/**
+ * Undefined if an answer says nothing.
+ *
+ * @param text of the answer, or of its beginning and its end
+ * @param isWhole whether it is a JSON object, and no stream
+ */
+export function verdictIn(text: string, isWhole: boolean): VendorVerdict | undefined {
+  const last: Last = (name, form, depth) => lastOf(text, name, form, isWhole ? depth : undefined);
+  const cache = openaisIn(last) ?? anthropicsIn(last);
+  const dropped = droppedIn(last);
   if (!cache && !dropped) return undefined;
   return { ...(cache ? { cache } : {}), ...(dropped ? { dropped } : {}) };
 }
 
-function openaisIn(text: string): VendorVerdict['cache'] {
-  const { type, reason } = asObject(lastOf(text, 'prompt_cache_diagnostics', FLAT_OBJECT, 1));
+/** @param depth of the member in a whole answer: 1 at its top */
+type Last = (name: string, form: RegExp, depth: number) => unknown;
+
+function openaisIn(last: Last): VendorVerdict['cache'] {
+  const { type, reason } = asObject(last('prompt_cache_diagnostics', FLAT_OBJECT, 1));
   return type === 'cache_hit' ? 'none' : partOf(reason);
 }
 
 /** Without a reason it may still be comparing, or has found no difference. */
-function anthropicsIn(text: string): VendorVerdict['cache'] {
-  return partOf(asObject(lastOf(text, 'cache_miss_reason', FLAT_OBJECT, 2)).type);
+function anthropicsIn(last: Last): VendorVerdict['cache'] {
+  return partOf(asObject(last('cache_miss_reason', FLAT_OBJECT, 2)).type);
 }
 
 function partOf(reason: unknown): ChangedPart | undefined {
@@ -61,8 +70,8 @@ function partOf(reason: unknown): ChangedPart | undefined {
  * In Messages only requests with the beta `thinking-binding-controls-2026-08-01` are answered with
  * it. An empty list says that nothing was dropped.
  */
-function droppedIn(text: string): VendorVerdict['dropped'] {
-  const list = lastOf(text, 'input_transformations', FLAT_OBJECTS, 1);
+function droppedIn(last: Last): VendorVerdict['dropped'] {
+  const list = last('input_transformations', FLAT_OBJECTS, 1);
   if (!Array.isArray(list)) return undefined;
   const dropped = list.map(asObject).filter(isDropped);
   // What was dropped of an earlier request precedes it.
@@ -83,11 +92,11 @@ const FLAT_OBJECTS = /^"\w+"\s*:\s*(\[[^[\]]*\])/;
 /**
  * The last value of a member. Undefined if it is not of this form, or elsewhere in a whole answer.
  *
- * @param depth of the member in a whole answer: 1 at its top
+ * @param depth absent in a stream
  */
-function lastOf(text: string, name: string, form: RegExp, depth: number): unknown {
+function lastOf(text: string, name: string, form: RegExp, depth: number | undefined): unknown {
   const at = text.lastIndexOf(`"${name}"`);
-  if (at < 0 || (/^\s*\{/.test(text) && depthAt(text, at) !== depth)) return undefined;
+  if (at < 0 || (depth !== undefined && depthAt(text, at) !== depth)) return undefined;
   return parseJson(form.exec(text.slice(at))?.[1] ?? '');
 }
 

@@ -99,6 +99,9 @@ describe("a vendor's verdict", () => {
     expect(verdictOf(JSON.stringify({ ...JSON.parse(messages({})[0] ?? ''), content }))).toBeUndefined();
     const usage = { input_tokens: 9, output_tokens: 1 };
     expect(verdictOf(JSON.stringify({ type: 'message', usage, content }))).toBeUndefined();
+    // Of a long one, only the end is kept.
+    const long = [{ type: 'text', text: LONG }, ...content];
+    expect(verdictOf(JSON.stringify({ type: 'message', content: long, usage }))).toBeUndefined();
     const own = { diagnostics: { cache_miss_reason: { type: 'model_changed' } } };
     expect(verdictOf(JSON.stringify({ type: 'message', content, usage, ...own }))).toEqual({
       cache: 'model',
@@ -144,7 +147,7 @@ describe("a vendor's verdict", () => {
     fc.assert(
       fc.property(said, fc.string(), (text, around) => {
         expect(
-          verdictIn(JSON.stringify({ content: `${around}${text}${around}`, usage: {} })),
+          verdictIn(JSON.stringify({ content: `${around}${text}${around}`, usage: {} }), true),
         ).toBeUndefined();
       }),
     );
