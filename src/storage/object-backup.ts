@@ -103,11 +103,10 @@ export class ObjectBackup {
   putAside({ backup, part }: Pick<PartName, 'backup' | 'part'>, text: string): void {
     if (part === 0) this.drop();
     else if (!this.has(backup, part - 1)) return;
-    this.aside.make();
     const bytes = new TextEncoder().encode(text);
-    this.tables.sql.exec('DELETE FROM put_aside WHERE part >= ?', part);
+    this.aside.change('DELETE FROM put_aside WHERE part >= ?', part);
     for (let piece = 0; piece * PIECE_BYTES < bytes.length; piece++)
-      this.tables.sql.exec(
+      this.aside.write(
         'INSERT INTO put_aside (part, piece, backup, bytes) VALUES (?, ?, ?, ?)',
         part,
         piece,
@@ -138,11 +137,8 @@ export class ObjectBackup {
 
   /** The values of a column in the rows that are put aside. */
   columnAside(table: string, column: string): SqlStorageValue[] {
-    if (!this.aside.exists()) return [];
-    const { parts } = this.tables.sql
-      .exec<{ parts: number }>('SELECT count(DISTINCT part) AS parts FROM put_aside')
-      .one();
-    return Array.from({ length: parts }, (_, part) => columnIn(this.textOf(part), table, column)).flat();
+    const parts = this.aside.column<number>('SELECT DISTINCT part FROM put_aside ORDER BY part');
+    return parts.flatMap((part) => columnIn(this.textOf(part), table, column));
   }
 
   drop(): void {
@@ -150,15 +146,15 @@ export class ObjectBackup {
   }
 
   private has(backup: string, part: number): boolean {
-    if (!this.aside.exists()) return false;
     const query = 'SELECT 1 FROM put_aside WHERE part = ? AND backup = ? LIMIT 1';
-    return this.tables.sql.exec(query, part, backup).toArray().length > 0;
+    return this.aside.has(query, part, backup);
   }
 
   private textOf(part: number): string {
-    const pieces = this.tables.sql
-      .exec<{ bytes: ArrayBuffer }>('SELECT bytes FROM put_aside WHERE part = ? ORDER BY piece', part)
-      .toArray();
+    const pieces = this.aside.all<{ bytes: ArrayBuffer }>(
+      'SELECT bytes FROM put_aside WHERE part = ? ORDER BY piece',
+      part,
+    );
     const decoder = new TextDecoder();
     return pieces.map(({ bytes }) => decoder.decode(bytes, { stream: true })).join('') + decoder.decode();
   }

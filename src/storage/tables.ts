@@ -6,6 +6,9 @@
 /** The part of an object's storage that tables need. */
 type TableStorage = Pick<DurableObjectStorage, 'sql' | 'transactionSync'>;
 
+/** A value of a statement's parameter. */
+type Bound = SqlStorageValue | Uint8Array;
+
 /** What else is known of tables that are made or found. */
 interface TableHooks {
   /** Called before they are made. */
@@ -68,7 +71,10 @@ export class Tables {
   }
 }
 
-/** Tables that are made together. Read and write them only if they exist. */
+/**
+ * Tables that are made together. All statements of their part are called here, so none has to look
+ * whether they exist: a query finds nothing before they do, and `write` makes them.
+ */
 export class LazyTables {
   private readonly sql: SqlStorage;
   readonly names: readonly [string, ...string[]];
@@ -111,9 +117,55 @@ export class LazyTables {
     this.isThere = true;
   }
 
+  /** The rows that a query finds, or that a statement returns. */
+  all<Row>(query: string, ...values: Bound[]): Row[] {
+    return [...this.each<Row>(query, ...values)];
+  }
+
+  /** The rows of a query, read one by one as they are asked for. */
+  each<Row>(query: string, ...values: Bound[]): Iterable<Row> {
+    return this.exists() ? (this.sql.exec(query, ...values) as Iterable<unknown> as Iterable<Row>) : [];
+  }
+
+  /** The only row, or the first one. */
+  first<Row>(query: string, ...values: Bound[]): Row | undefined {
+    return this.all<Row>(query, ...values)[0];
+  }
+
+  /** The only row. The tables must exist. @throws if there is none, or more than one */
+  one<Row>(query: string, ...values: Bound[]): Row {
+    return this.sql.exec(query, ...values).one() as unknown as Row;
+  }
+
+  /** The only column of a query. */
+  column<Value extends SqlStorageValue>(query: string, ...values: Bound[]): Value[] {
+    return this.all<Record<string, Value>>(query, ...values).flatMap((row) => Object.values(row));
+  }
+
+  /** The only value of a query, or the first one. */
+  value<Value extends SqlStorageValue>(query: string, ...values: Bound[]): Value | undefined {
+    return this.column<Value>(query, ...values)[0];
+  }
+
+  /** Whether a query finds anything. */
+  has(query: string, ...values: Bound[]): boolean {
+    return this.all(query, ...values).length > 0;
+  }
+
+  /** Changes or deletes rows, if the tables exist. */
+  change(statement: string, ...values: Bound[]): void {
+    if (this.exists()) this.sql.exec(statement, ...values);
+  }
+
+  /** Adds rows. Makes the tables unless they exist. */
+  write(statement: string, ...values: Bound[]): void {
+    this.make();
+    this.sql.exec(statement, ...values);
+  }
+
   /** Deletes all rows. */
   clear(): void {
-    if (this.exists()) for (const name of this.names) this.sql.exec(`DELETE FROM ${name}`);
+    for (const name of this.names) this.change(`DELETE FROM ${name}`);
   }
 
   /** Deletes the tables. */
@@ -161,8 +213,7 @@ export interface MemoryTables extends Tables {
 
 /**
  * A part of what a conversation stores, in tables of its own. The object has a list of them
- * (`conversation/object.ts`), which every deletion goes through. Statements call `make` before a
- * write and `exists` before a read, and look at no schema themselves.
+ * (`conversation/object.ts`), which every deletion goes through.
  */
 export interface StoredPart {
   /** Whether it has anything that is worth keeping. */

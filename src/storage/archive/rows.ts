@@ -106,13 +106,11 @@ export type Row = Pick<ArchivedRow, keyof ArchivedRow>;
 
 export class ArchiveRows implements StoredPart {
   readonly vectors: VectorRows;
-  private readonly sql: SqlStorage;
   private readonly tables: MemoryTables;
-  private readonly own: LazyTables;
+  readonly own: LazyTables;
   private readonly left: LazyTables;
 
   constructor(tables: MemoryTables) {
-    this.sql = tables.sql;
     this.tables = tables;
     this.own = tables.lazyOfMemory(TABLES, SCHEMA);
     this.left = tables.lazyOfMemory(['archive_leaving'], LEAVING);
@@ -130,58 +128,41 @@ export class ArchiveRows implements StoredPart {
    */
   lacking(keys: readonly string[]): Lacking[] {
     if (!this.exists()) return keys.map((_, index) => ({ index, answerDigest: null }));
-    return this.sql
-      .exec<{ index: number; answerDigest: string | null }>(
-        `SELECT k.key AS "index", m.answer_digest AS answerDigest
-         FROM json_each(?) k LEFT JOIN archive_messages m ON m.message_key = k.value
-         WHERE m.message_key IS NULL OR m.answer_digest IS NOT NULL ORDER BY k.key`,
-        JSON.stringify(keys),
-      )
-      .toArray();
+    return this.own.all(
+      `SELECT k.key AS "index", m.answer_digest AS answerDigest
+       FROM json_each(?) k LEFT JOIN archive_messages m ON m.message_key = k.value
+       WHERE m.message_key IS NULL OR m.answer_digest IS NOT NULL ORDER BY k.key`,
+      JSON.stringify(keys),
+    );
   }
 
   /** When each message was archived, in seconds since the epoch; null if it was not. */
   archivedAt(keys: readonly string[]): (number | null)[] {
     if (!this.exists()) return keys.map(() => null);
-    return this.sql
-      .exec<{ created: number | null }>(
-        `SELECT m.created FROM json_each(?) k LEFT JOIN archive_messages m ON m.message_key = k.value
-         ORDER BY k.key`,
-        JSON.stringify(keys),
-      )
-      .toArray()
-      .map(({ created }) => created);
+    return this.own.column(
+      `SELECT m.created FROM json_each(?) k LEFT JOIN archive_messages m ON m.message_key = k.value
+       ORDER BY k.key`,
+      JSON.stringify(keys),
+    );
   }
 
   /** The number of messages. */
   count(): number {
-    if (!this.exists()) return 0;
-    return this.sql.exec<{ count: number }>('SELECT count(*) AS count FROM archive_messages').one().count;
+    return this.own.value<number>('SELECT count(*) FROM archive_messages') ?? 0;
   }
 
   /** The searchable texts of the newest messages, newest first. */
   texts(most: number): ArchivedText[] {
-    if (!this.exists()) return [];
-    return this.sql
-      .exec<Pick<ArchivedText, keyof ArchivedText>>(
-        `SELECT archive_text.text, m.created FROM archive_messages m
-         CROSS JOIN archive_text ON archive_text.rowid = m.archived_id ORDER BY m.archived_id DESC LIMIT ?`,
-        most,
-      )
-      .toArray();
+    return this.own.all(
+      `SELECT archive_text.text, m.created FROM archive_messages m
+       CROSS JOIN archive_text ON archive_text.rowid = m.archived_id ORDER BY m.archived_id DESC LIMIT ?`,
+      most,
+    );
   }
 
   /** Names of packs, in order. @param pack the one before, or empty */
   packsAfter(pack: string, most: number): string[] {
-    if (!this.exists()) return [];
-    return this.sql
-      .exec<{ pack: string }>(
-        'SELECT pack FROM archive_packs WHERE pack > ? ORDER BY pack LIMIT ?',
-        pack,
-        most,
-      )
-      .toArray()
-      .map((row) => row.pack);
+    return this.own.column('SELECT pack FROM archive_packs WHERE pack > ? ORDER BY pack LIMIT ?', pack, most);
   }
 
   /**
@@ -196,7 +177,7 @@ export class ArchiveRows implements StoredPart {
     if (after !== null && !this.has(after)) return null;
     const generation = this.generation() ?? this.make();
     const names = packs.map((pack) => `${pack}_${generation}`);
-    for (const name of names) this.sql.exec('INSERT OR IGNORE INTO archive_packs (pack) VALUES (?)', name);
+    for (const name of names) this.own.write('INSERT OR IGNORE INTO archive_packs (pack) VALUES (?)', name);
     return { generation, names };
   }
 
@@ -224,15 +205,12 @@ export class ArchiveRows implements StoredPart {
    */
   page(after: number, limits: PageLimits): ArchivePage<number> | null {
     if (!this.tables.exists()) return null;
-    if (!this.exists()) return { rows: [], next: null };
-    const found = this.sql
-      .exec<Row>(
-        `SELECT ${COLUMNS}, NULL AS snippet FROM archive_messages m
-         WHERE m.archived_id > ? ORDER BY m.archived_id LIMIT ?`,
-        after,
-        limits.rows + 1,
-      )
-      .toArray();
+    const found = this.own.all<Row>(
+      `SELECT ${COLUMNS}, NULL AS snippet FROM archive_messages m
+       WHERE m.archived_id > ? ORDER BY m.archived_id LIMIT ?`,
+      after,
+      limits.rows + 1,
+    );
     const rows = cut(found, limits);
     return { rows, next: rows.length < found.length ? (rows.at(-1)?.archived_id ?? after) : null };
   }
@@ -245,16 +223,14 @@ export class ArchiveRows implements StoredPart {
   /** Deletes everything but the names of the packs, which are still in R2 (see `forgetPacks`). */
   strip(): void {
     if (!this.exists()) return;
-    this.left.make();
-    this.sql.exec('INSERT OR IGNORE INTO archive_leaving SELECT pack FROM archive_packs');
+    this.left.write('INSERT OR IGNORE INTO archive_leaving SELECT pack FROM archive_packs');
     this.own.drop();
     this.vectors.drop();
   }
 
   /** Forgets packs that are deleted from R2. */
   forgetPacks(packs: readonly string[]): void {
-    if (!this.left.exists()) return;
-    this.sql.exec(
+    this.left.change(
       'DELETE FROM archive_leaving WHERE pack IN (SELECT value FROM json_each(?))',
       JSON.stringify(packs),
     );
@@ -262,61 +238,49 @@ export class ArchiveRows implements StoredPart {
 
   /** The packs of deleted archives that may still be in R2. */
   leaving(): string[] {
-    if (!this.left.exists()) return [];
-    return this.sql
-      .exec<{ pack: string }>('SELECT pack FROM archive_leaving')
-      .toArray()
-      .map(({ pack }) => pack);
+    return this.left.column('SELECT pack FROM archive_leaving');
   }
 
   private addOne(row: ArchiveRow, now: number): void {
-    const [added] = this.sql
-      .exec<{ archived_id: number }>(
-        `INSERT INTO archive_messages (message_key, position, role, pack, start, bytes, answer_digest, created)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-         ON CONFLICT (message_key) DO UPDATE SET
-           role = excluded.role, pack = excluded.pack, start = excluded.start, bytes = excluded.bytes, answer_digest = NULL
-         WHERE archive_messages.answer_digest IS NOT NULL AND excluded.answer_digest IS NULL
-         RETURNING archived_id`,
-        row.key,
-        row.position,
-        row.role,
-        row.pack,
-        row.start,
-        row.bytes,
-        row.answerDigest,
-        now,
-      )
-      .toArray();
-    if (!added || row.text === null) return;
-    if (this.vectors.exists() && this.hasOtherText(added.archived_id, row.text))
-      this.vectors.changed(added.archived_id);
-    this.sql.exec('DELETE FROM archive_text WHERE rowid = ?', added.archived_id);
-    this.sql.exec('INSERT INTO archive_text (rowid, text) VALUES (?, ?)', added.archived_id, row.text);
+    const added = this.own.value<number>(
+      `INSERT INTO archive_messages (message_key, position, role, pack, start, bytes, answer_digest, created)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+       ON CONFLICT (message_key) DO UPDATE SET
+         role = excluded.role, pack = excluded.pack, start = excluded.start, bytes = excluded.bytes, answer_digest = NULL
+       WHERE archive_messages.answer_digest IS NOT NULL AND excluded.answer_digest IS NULL
+       RETURNING archived_id`,
+      row.key,
+      row.position,
+      row.role,
+      row.pack,
+      row.start,
+      row.bytes,
+      row.answerDigest,
+      now,
+    );
+    if (added === undefined || row.text === null) return;
+    if (this.vectors.exists() && this.hasOtherText(added, row.text)) this.vectors.changed(added);
+    this.own.change('DELETE FROM archive_text WHERE rowid = ?', added);
+    this.own.write('INSERT INTO archive_text (rowid, text) VALUES (?, ?)', added, row.text);
   }
 
   private hasOtherText(archivedId: number, text: string): boolean {
-    const other = 'SELECT 1 FROM archive_text WHERE rowid = ? AND text <> ?';
-    return this.sql.exec(other, archivedId, text).toArray().length > 0;
+    return this.own.has('SELECT 1 FROM archive_text WHERE rowid = ? AND text <> ?', archivedId, text);
   }
 
   private has(key: string): boolean {
-    if (!this.exists()) return false;
-    return this.sql.exec('SELECT 1 FROM archive_messages WHERE message_key = ?', key).toArray().length > 0;
+    return this.own.has('SELECT 1 FROM archive_messages WHERE message_key = ?', key);
   }
 
   private generation(): string | undefined {
-    if (!this.exists()) return undefined;
-    return this.sql.exec<{ generation: string }>('SELECT generation FROM archive_generation').one()
-      .generation;
+    return this.own.value('SELECT generation FROM archive_generation');
   }
 
   /** Makes the archive's tables. @returns the generation */
   private make(): string {
     const generation = crypto.randomUUID();
     this.tables.atOnce(() => {
-      this.own.make();
-      this.sql.exec('INSERT INTO archive_generation (generation) VALUES (?)', generation);
+      this.own.write('INSERT INTO archive_generation (generation) VALUES (?)', generation);
     });
     return generation;
   }

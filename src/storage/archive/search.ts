@@ -87,13 +87,11 @@ interface Ranked extends Scored {
 type Order = 'fused' | 'words_first';
 
 export class ArchiveSearch {
-  private readonly sql: SqlStorage;
   private readonly tables: Pick<MemoryTables, 'exists'>;
   private readonly archive: ArchiveRows;
   private readonly embedding: ArchiveEmbedding;
 
   constructor(tables: MemoryTables, archive: ArchiveRows, embedding: ArchiveEmbedding) {
-    this.sql = tables.sql;
     this.tables = tables;
     this.archive = archive;
     this.embedding = embedding;
@@ -194,19 +192,16 @@ export class ArchiveSearch {
   }
 
   private withWords(match: string, { upTo, keys }: SearchScope, { from, limit }: Range): number[] {
-    return this.sql
-      .exec<{ archived_id: number }>(
-        `SELECT rowid AS archived_id FROM archive_text
-         WHERE archive_text MATCH ? AND rowid <= ? ${keys === null ? '' : `AND rowid ${AMONG_KEYS}`}
-         ORDER BY rank, rowid LIMIT ? OFFSET ?`,
-        match,
-        upTo,
-        ...(keys === null ? [] : [JSON.stringify(keys)]),
-        limit,
-        from,
-      )
-      .toArray()
-      .map(({ archived_id }) => archived_id);
+    return this.archive.own.column(
+      `SELECT rowid FROM archive_text
+       WHERE archive_text MATCH ? AND rowid <= ? ${keys === null ? '' : `AND rowid ${AMONG_KEYS}`}
+       ORDER BY rank, rowid LIMIT ? OFFSET ?`,
+      match,
+      upTo,
+      ...(keys === null ? [] : [JSON.stringify(keys)]),
+      limit,
+      from,
+    );
   }
 
   /**
@@ -219,13 +214,11 @@ export class ArchiveSearch {
     columns: string,
   ): Generator<{ row: Columns; text: string; index: number }> {
     for (const [index, id] of ids.entries()) {
-      const [found] = this.sql
-        .exec<Columns & { text: string }>(
-          `SELECT ${columns}, archive_text.text FROM archive_messages m
-           CROSS JOIN archive_text ON archive_text.rowid = m.archived_id WHERE m.archived_id = ?`,
-          id,
-        )
-        .toArray();
+      const found = this.archive.own.first<Columns & { text: string }>(
+        `SELECT ${columns}, archive_text.text FROM archive_messages m
+         CROSS JOIN archive_text ON archive_text.rowid = m.archived_id WHERE m.archived_id = ?`,
+        id,
+      );
       if (!found) continue;
       const { text, ...row } = found;
       yield { row: row as unknown as Columns, text, index };
@@ -233,9 +226,7 @@ export class ArchiveSearch {
   }
 
   private newest(): number {
-    return this.sql
-      .exec<{ newest: number }>('SELECT coalesce(max(archived_id), 0) AS newest FROM archive_messages')
-      .one().newest;
+    return this.archive.own.value<number | null>('SELECT max(archived_id) FROM archive_messages') ?? 0;
   }
 }
 

@@ -61,14 +61,12 @@ type State = {
 };
 
 export class VectorRows {
-  private readonly sql: SqlStorage;
   private readonly tables: MemoryTables;
   private readonly own: LazyTables;
   private readonly hasArchive: () => boolean;
 
   /** @param hasArchive whether anything was ever archived */
   constructor(tables: MemoryTables, hasArchive: () => boolean) {
-    this.sql = tables.sql;
     this.tables = tables;
     this.own = tables.lazyOfMemory(TABLES, SCHEMA);
     this.hasArchive = hasArchive;
@@ -99,8 +97,8 @@ export class VectorRows {
 
   /** Call this when the text of a message has changed. */
   changed(archivedId: number): void {
-    this.sql.exec('DELETE FROM archive_vectors WHERE archived_id = ?', archivedId);
-    this.sql.exec('INSERT OR REPLACE INTO archive_unembedded (archived_id) VALUES (?)', archivedId);
+    this.own.change('DELETE FROM archive_vectors WHERE archived_id = ?', archivedId);
+    this.own.change('INSERT OR REPLACE INTO archive_unembedded (archived_id) VALUES (?)', archivedId);
   }
 
   /**
@@ -110,17 +108,14 @@ export class VectorRows {
    * @param length of a beginning, in code points
    */
   queued(most: number, length: number): Unembedded[] {
-    if (!this.exists()) return [];
     const read = (which: string, limit: number): Unembedded[] =>
-      this.sql
-        .exec<{ archived_id: number; beginning: string }>(
-          `SELECT q.archived_id, substr(t.text, 1, ?) AS beginning
-           FROM archive_unembedded q CROSS JOIN archive_text t ON t.rowid = q.archived_id
-           WHERE ${which} LIMIT ?`,
-          length,
-          limit,
-        )
-        .toArray();
+      this.own.all(
+        `SELECT q.archived_id, substr(t.text, 1, ?) AS beginning
+         FROM archive_unembedded q CROSS JOIN archive_text t ON t.rowid = q.archived_id
+         WHERE ${which} LIMIT ?`,
+        length,
+        limit,
+      );
     for (;;) {
       const fresh = read('q.tries = 0 ORDER BY q.archived_id DESC', most);
       const found = fresh.length > 0 ? fresh : read('q.tries > 0 ORDER BY q.tries, q.archived_id DESC', 1);
@@ -153,10 +148,10 @@ export class VectorRows {
         this.begin(model);
         this.queueAdded();
       }
-      this.sql.exec('UPDATE archive_embedding SET dimensions = ?', dimensions);
+      this.own.change('UPDATE archive_embedding SET dimensions = ?', dimensions);
       for (const { message, vector } of made) {
         const { archived_id, beginning } = message;
-        const stored = this.sql.exec(
+        const isStored = this.own.has(
           `INSERT OR REPLACE INTO archive_vectors (archived_id, vector)
            SELECT rowid, ? FROM archive_text WHERE rowid = ? AND substr(text, 1, ?) = ? RETURNING archived_id`,
           vector,
@@ -164,19 +159,18 @@ export class VectorRows {
           length,
           beginning,
         );
-        if (stored.toArray().length > 0) this.unqueue([archived_id]);
+        if (isStored) this.unqueue([archived_id]);
       }
     });
   }
 
   /** Counts a try of messages that were refused. After the last one they leave the queue. */
   refused(archivedIds: readonly number[]): void {
-    if (!this.exists()) return;
-    this.sql.exec(
+    this.own.change(
       'UPDATE archive_unembedded SET tries = tries + 1 WHERE archived_id IN (SELECT value FROM json_each(?))',
       JSON.stringify(archivedIds),
     );
-    this.sql.exec('DELETE FROM archive_unembedded WHERE tries >= ?', MOST_TRIES);
+    this.own.change('DELETE FROM archive_unembedded WHERE tries >= ?', MOST_TRIES);
   }
 
   /**
@@ -187,18 +181,16 @@ export class VectorRows {
    */
   nearest(vector: Float32Array, { upTo, keys }: SearchScope): Similar[] {
     const near: Similar[] = [];
-    const rows = this.sql
-      .exec<{ archived_id: number; vector: ArrayBuffer }>(
-        `SELECT archived_id, vector FROM archive_vectors
-         WHERE archived_id <= ? ${keys === null ? '' : `AND archived_id ${AMONG_KEYS}`}
-         ORDER BY archived_id DESC LIMIT ?`,
-        upTo,
-        ...(keys === null ? [] : [JSON.stringify(keys)]),
-        MOST_VECTORS,
-      )
-      .raw<[number, ArrayBuffer]>();
     // One row at a time: all of them together may be larger than an isolate.
-    for (const [id, packed] of rows) {
+    const rows = this.own.each<{ id: number; packed: ArrayBuffer }>(
+      `SELECT archived_id AS id, vector AS packed FROM archive_vectors
+       WHERE archived_id <= ? ${keys === null ? '' : `AND archived_id ${AMONG_KEYS}`}
+       ORDER BY archived_id DESC LIMIT ?`,
+      upTo,
+      ...(keys === null ? [] : [JSON.stringify(keys)]),
+      MOST_VECTORS,
+    );
+    for (const { id, packed } of rows) {
       const found = similarity(packed, vector);
       if (found > 0) near.push({ id, similarity: found });
     }
@@ -211,31 +203,29 @@ export class VectorRows {
   }
 
   private state(): State | undefined {
-    if (!this.exists()) return undefined;
-    return this.sql.exec<State>('SELECT model, dimensions FROM archive_embedding').one();
+    return this.own.first('SELECT model, dimensions FROM archive_embedding');
   }
 
   /** Makes empty tables for a model. */
   private begin(model: string): void {
     this.own.drop();
-    this.own.make();
-    this.sql.exec('INSERT INTO archive_embedding (model, queued_to) VALUES (?, 0)', model);
+    this.own.write('INSERT INTO archive_embedding (model, queued_to) VALUES (?, 0)', model);
   }
 
   private queueAdded(): void {
-    this.sql.exec(
+    this.own.change(
       `INSERT OR IGNORE INTO archive_unembedded (archived_id)
        SELECT rowid FROM archive_text WHERE rowid > (SELECT queued_to FROM archive_embedding)
        ORDER BY rowid DESC LIMIT ?`,
       MOST_VECTORS,
     );
-    this.sql.exec(
+    this.own.change(
       'UPDATE archive_embedding SET queued_to = (SELECT coalesce(max(archived_id), 0) FROM archive_messages)',
     );
   }
 
   private unqueue(archivedIds: readonly number[]): void {
-    this.sql.exec(
+    this.own.change(
       'DELETE FROM archive_unembedded WHERE archived_id IN (SELECT value FROM json_each(?))',
       JSON.stringify(archivedIds),
     );

@@ -86,10 +86,10 @@ export class MemoryChain implements StoredPart {
     this.tables = tables;
     this.state = state;
     this.bills = bills;
-    this.rows = new MemoryRows(this.tables);
-    this.writer = new MemoryWriter(tables.sql, ports);
-    this.pins = new Pins(this.tables, this.rows);
-    this.lineages = new Lineages(this.tables, this.state, ports, opening);
+    this.rows = new MemoryRows(tables.versions);
+    this.writer = new MemoryWriter(tables.versions, ports);
+    this.pins = new Pins(tables.versions, this.rows);
+    this.lineages = new Lineages(tables.versions, this.state, ports, opening);
   }
 
   /**
@@ -310,7 +310,7 @@ export class MemoryChain implements StoredPart {
     const lineage = this.lineages.find([], undefined);
     if (lineage === null) throw new InvariantError('only a conversation with an id of its own is restored');
     this.tables.make();
-    this.tables.deleteVersions();
+    this.tables.versions.clear();
     if (memory) this.writer.restore(memory, lineage, conversation);
     this.state.configure(settings);
     this.lineages.saveHealth(lineage, HEALTHY);
@@ -338,6 +338,6 @@ export class MemoryChain implements StoredPart {
 
   /** Deletes all versions. What is in the making must be dropped. */
   strip(): void {
-    this.tables.deleteVersions();
+    this.tables.versions.clear();
   }
 }

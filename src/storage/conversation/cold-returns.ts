@@ -45,12 +45,10 @@ interface ReturnsPorts {
 }
 
 export class ColdReturns implements StoredPart {
-  private readonly sql: SqlStorage;
   private readonly table: LazyTables;
   private readonly ports: ReturnsPorts;
 
   constructor(tables: ConversationTables, ports: ReturnsPorts) {
-    this.sql = tables.sql;
     this.table = tables.lazy([TABLE], SCHEMA);
     this.ports = ports;
   }
@@ -80,15 +78,11 @@ export class ColdReturns implements StoredPart {
 
   /** @returns the points that are known then */
   add({ point }: WaitingRequest): string[] {
-    this.table.make();
-    this.sql.exec(`INSERT OR IGNORE INTO ${TABLE} (point, at) VALUES (?, ?)`, point, this.ports.now());
+    this.table.write(`INSERT OR IGNORE INTO ${TABLE} (point, at) VALUES (?, ?)`, point, this.ports.now());
     return this.points();
   }
 
   private rows(): { point: string; at: number }[] {
-    if (!this.any()) return [];
-    return this.sql
-      .exec<{ point: string; at: number }>(`SELECT point, at FROM ${TABLE} ORDER BY return_id`)
-      .toArray();
+    return this.table.all<{ point: string; at: number }>(`SELECT point, at FROM ${TABLE} ORDER BY return_id`);
   }
 }

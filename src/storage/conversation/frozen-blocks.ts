@@ -24,27 +24,20 @@ const SCHEMA = `
   );
 `;
 
-type Row = { label: string; version: number; text: string };
-
 export class FrozenBlocks implements StoredPart {
-  private readonly sql: SqlStorage;
   private readonly table: LazyTables;
 
   constructor(tables: ConversationTables) {
-    this.sql = tables.sql;
     this.table = tables.lazyOfMemory([TABLE], SCHEMA);
   }
 
   /** The blocks that are frozen at a point, of these labels. */
   at(point: string, labels: readonly string[]): MemoryBlock[] {
-    if (!this.any()) return [];
-    return this.sql
-      .exec<Row>(
-        `SELECT label, version, text FROM ${TABLE} WHERE point = ? AND label IN (SELECT value FROM json_each(?))`,
-        point,
-        JSON.stringify(labels),
-      )
-      .toArray();
+    return this.table.all(
+      `SELECT label, version, text FROM ${TABLE} WHERE point = ? AND label IN (SELECT value FROM json_each(?))`,
+      point,
+      JSON.stringify(labels),
+    );
   }
 
   /**
@@ -54,9 +47,8 @@ export class FrozenBlocks implements StoredPart {
    * @returns the frozen blocks, which are others if a caller was faster
    */
   freeze(point: string, blocks: readonly MemoryBlock[], replaces: boolean): MemoryBlock[] {
-    this.table.make();
     for (const { label, version, text } of blocks)
-      this.sql.exec(
+      this.table.write(
         `INSERT OR ${replaces ? 'REPLACE' : 'IGNORE'} INTO ${TABLE} (point, label, version, text) VALUES (?, ?, ?, ?)`,
         point,
         label,
@@ -65,7 +57,9 @@ export class FrozenBlocks implements StoredPart {
       );
     const labels = blocks.map(({ label }) => label);
     const frozen = this.at(point, labels);
-    this.sql.exec(`DELETE FROM ${TABLE} WHERE frozen_id <= (SELECT max(frozen_id) FROM ${TABLE}) - ${KEPT}`);
+    this.table.change(
+      `DELETE FROM ${TABLE} WHERE frozen_id <= (SELECT max(frozen_id) FROM ${TABLE}) - ${KEPT}`,
+    );
     return frozen;
   }
 

@@ -95,14 +95,12 @@ export const NOTHING = { sealed: null, tokens: 0, bytes: 0, blocks: 0 } as const
 const REFUSED: AnswerVerdict = { kept: null, isOthers: false };
 
 export class KeptAnswerRows implements StoredPart {
-  private readonly sql: SqlStorage;
   private readonly table: LazyTables;
   private readonly now: () => number;
   private readonly isLate: (since: number) => boolean;
 
   /** @param now milliseconds since the epoch */
   constructor(tables: ConversationTables, now: () => number) {
-    this.sql = tables.sql;
     this.table = tables.lazy([TABLE], SCHEMA, { oldest: 'gone_with' });
     this.now = now;
     this.isLate = (since) => tables.isLate(since);
@@ -130,7 +128,7 @@ export class KeptAnswerRows implements StoredPart {
 
   /** The output of each key, sealed; null if it is not there. */
   read(keys: readonly string[]): (ArrayBuffer | null)[] {
-    const rows = this.rows<{ answer_key: string; sealed: ArrayBuffer | null }>('sealed', keys);
+    const rows = this.rows<{ sealed: ArrayBuffer | null }>('sealed', keys);
     const byKey = new Map(rows.map(({ answer_key, sealed }) => [answer_key, sealed]));
     return keys.map((key) => byKey.get(key) ?? null);
   }
@@ -146,8 +144,7 @@ export class KeptAnswerRows implements StoredPart {
     if (others) return { kept: others, isOthers: true };
     const isLate = this.now() > answer.until;
     const { key, sealed, tokens, bytes, blocks } = isLate ? { ...answer, ...NOTHING } : answer;
-    this.table.make();
-    this.sql.exec(
+    this.table.write(
       `INSERT INTO ${TABLE} (answer_key, sealed, size, tokens, bytes, blocks, gone_with) VALUES (?, ?, ?, ?, ?, ?, ?)`,
       ...[key, sealed, sealed?.byteLength ?? 0, tokens, bytes, blocks, sealed ? null : NEVER_KEPT],
     );
@@ -157,17 +154,15 @@ export class KeptAnswerRows implements StoredPart {
 
   /** Has outputs leave that their upstream refuses. Returns the rows as `find` does. */
   forget(keys: readonly string[]): (StoredAnswer | null)[] {
-    if (this.any()) this.leave('answer_key IN (SELECT value FROM json_each(?))', JSON.stringify(keys));
+    this.leave('answer_key IN (SELECT value FROM json_each(?))', JSON.stringify(keys));
     return this.find(keys);
   }
 
   /** Has the oldest outputs beyond the bounds leave. */
   private evict(): void {
-    const [all] = this.sql
-      .exec<{ answers: number; bytes: number | null }>(
-        `SELECT count(*) AS answers, sum(size) AS bytes FROM ${TABLE} WHERE sealed IS NOT NULL`,
-      )
-      .toArray();
+    const all = this.table.first<{ answers: number; bytes: number | null }>(
+      `SELECT count(*) AS answers, sum(size) AS bytes FROM ${TABLE} WHERE sealed IS NOT NULL`,
+    );
     if (all && (all.answers > MOST_ANSWERS || (all.bytes ?? 0) > MOST_BYTES))
       this.leave(
         `kept_id NOT IN (
@@ -178,28 +173,24 @@ export class KeptAnswerRows implements StoredPart {
          )`,
         MOST_BYTES * KEPT_SHARE,
       );
-    this.sql.exec(`DELETE FROM ${TABLE} WHERE kept_id <= (SELECT max(kept_id) FROM ${TABLE}) - ${KEPT_ROWS}`);
+    this.table.change(
+      `DELETE FROM ${TABLE} WHERE kept_id <= (SELECT max(kept_id) FROM ${TABLE}) - ${KEPT_ROWS}`,
+    );
   }
 
   private leave(condition: string, value: string | number): void {
-    this.sql.exec(
+    this.table.change(
       `UPDATE ${TABLE} SET sealed = NULL, gone_with = (SELECT max(kept_id) FROM ${TABLE})
        WHERE gone_with IS NULL AND ${condition}`,
       value,
     );
   }
 
-  private rows<Of extends Record<string, SqlStorageValue> & { answer_key: string }>(
-    columns: string,
-    keys: readonly string[],
-  ): Of[] {
-    if (!this.any() || keys.length === 0) return [];
-    return this.sql
-      .exec<Of>(
-        `SELECT answer_key, ${columns} FROM ${TABLE} WHERE answer_key IN (SELECT value FROM json_each(?))`,
-        JSON.stringify(keys),
-      )
-      .toArray();
+  private rows<Of>(columns: string, keys: readonly string[]): (Of & { answer_key: string })[] {
+    return this.table.all(
+      `SELECT answer_key, ${columns} FROM ${TABLE} WHERE answer_key IN (SELECT value FROM json_each(?))`,
+      JSON.stringify(keys),
+    );
   }
 }
 

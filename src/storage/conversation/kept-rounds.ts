@@ -77,14 +77,12 @@ type Row = {
 };
 
 export class KeptRoundsRows implements StoredPart {
-  private readonly sql: SqlStorage;
   private readonly table: LazyTables;
   private readonly now: () => number;
   private readonly isLate: (since: number) => boolean;
 
   /** @param now milliseconds since the epoch */
   constructor(tables: ConversationTables, now: () => number) {
-    this.sql = tables.sql;
     this.table = tables.lazy([TABLE], SCHEMA, { oldest: 'gone_at' });
     this.now = now;
     this.isLate = (since) => tables.isLate(since);
@@ -105,14 +103,11 @@ export class KeptRoundsRows implements StoredPart {
 
   /** The rounds of each key; null if there are none. */
   find(keys: readonly string[]): (StoredRounds | null)[] {
-    if (!this.any()) return keys.map(() => null);
-    const rows = this.sql
-      .exec<Row>(
-        `SELECT answer_key, names, rounds, tokens, bytes, gone_at FROM ${TABLE}
-         WHERE answer_key IN (SELECT value FROM json_each(?))`,
-        JSON.stringify(keys),
-      )
-      .toArray();
+    const rows = this.table.all<Row>(
+      `SELECT answer_key, names, rounds, tokens, bytes, gone_at FROM ${TABLE}
+       WHERE answer_key IN (SELECT value FROM json_each(?))`,
+      JSON.stringify(keys),
+    );
     const byKey = new Map(rows.map((row) => [row.answer_key, storedOf(row)]));
     return keys.map((key) => byKey.get(key) ?? null);
   }
@@ -122,8 +117,7 @@ export class KeptRoundsRows implements StoredPart {
     const { key, names, tokens, bytes } = rounds;
     // A deletion may have come while the conversation was reported.
     if (this.refuses(rounds)) return { kept: null, gone: names };
-    this.table.make();
-    this.sql.exec(
+    this.table.write(
       `INSERT OR IGNORE INTO ${TABLE} (answer_key, names, rounds, tokens, bytes) VALUES (?, ?, ?, ?, ?)`,
       key,
       JSON.stringify(names),
@@ -142,21 +136,23 @@ export class KeptRoundsRows implements StoredPart {
     let rounds = 0;
     let bytes = 0;
     const unread: string[] = [];
-    const rows = this.sql.exec<Row & { kept_id: number }>(
+    const rows = this.table.all<Row & { kept_id: number }>(
       `SELECT kept_id, names, rounds, bytes, gone_at FROM ${TABLE} WHERE names != '[]' ORDER BY kept_id DESC`,
     );
-    for (const { kept_id, ...row } of rows.toArray()) {
+    for (const { kept_id, ...row } of rows) {
       if (row.gone_at === null) {
         rounds += row.rounds;
         bytes += row.bytes;
         if (rounds > MOST_ROUNDS || bytes > MOST_BYTES)
-          this.sql.exec(`UPDATE ${TABLE} SET gone_at = ? WHERE kept_id = ?`, now + TRUST_MS, kept_id);
+          this.table.change(`UPDATE ${TABLE} SET gone_at = ? WHERE kept_id = ?`, now + TRUST_MS, kept_id);
       } else if (now >= row.gone_at + READ_MS) {
         unread.push(...storedOf(row).names);
-        this.sql.exec(`UPDATE ${TABLE} SET names = '[]' WHERE kept_id = ?`, kept_id);
+        this.table.change(`UPDATE ${TABLE} SET names = '[]' WHERE kept_id = ?`, kept_id);
       }
     }
-    this.sql.exec(`DELETE FROM ${TABLE} WHERE kept_id <= (SELECT max(kept_id) FROM ${TABLE}) - ${KEPT_ROWS}`);
+    this.table.change(
+      `DELETE FROM ${TABLE} WHERE kept_id <= (SELECT max(kept_id) FROM ${TABLE}) - ${KEPT_ROWS}`,
+    );
     return unread;
   }
 }

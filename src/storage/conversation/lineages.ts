@@ -12,9 +12,9 @@
  * another.
  */
 import type { Boundary } from '../../memory/conversation/passage.ts';
+import type { LazyTables } from '../tables.ts';
 import { HEALTHY, type Health, type HealthState, type RoundHashes, type TextRequest } from './memories.ts';
 import type { ConversationState } from './state.ts';
-import type { ConversationTables } from './tables.ts';
 
 /** With more, the least recently used lineage is deleted with its rows and pins. */
 const KEPT_LINEAGES = 1_000;
@@ -34,20 +34,15 @@ interface LineagePorts {
 }
 
 export class Lineages {
-  private readonly tables: ConversationTables;
+  private readonly table: LazyTables;
   private readonly state: ConversationState;
   private readonly ports: LineagePorts;
   private readonly opening: string | undefined;
 
   /** @param opening the hash that names the session; undefined if a caller named it */
-  constructor(
-    tables: ConversationTables,
-    state: ConversationState,
-    ports: LineagePorts,
-    opening: string | undefined,
-  ) {
+  constructor(table: LazyTables, state: ConversationState, ports: LineagePorts, opening: string | undefined) {
     this.ports = ports;
-    this.tables = tables;
+    this.table = table;
     this.state = state;
     this.opening = opening;
   }
@@ -55,7 +50,6 @@ export class Lineages {
   /** The lineage of an array; null if nothing is stored of it. */
   find(boundaries: readonly Boundary[], round: RoundHashes | undefined): string | null {
     if (this.opening === undefined) return NAMED;
-    if (!this.tables.exists()) return null;
     return this.byRows(boundaries, this.opening) ?? this.byRound(round);
   }
 
@@ -72,15 +66,13 @@ export class Lineages {
   use(lineage: string, round: RoundHashes | undefined, now: number): void {
     if (lineage === NAMED) return;
     const hash = ownHash(round);
-    const [known] = this.tables.sql
-      .exec<{ round_hash: string | null; used_at: number }>(
-        'SELECT round_hash, used_at FROM lineages WHERE lineage = ?',
-        lineage,
-      )
-      .toArray();
+    const known = this.table.first<{ round_hash: string | null; used_at: number }>(
+      'SELECT round_hash, used_at FROM lineages WHERE lineage = ?',
+      lineage,
+    );
     const isSameRound = hash === undefined || known?.round_hash === hash;
     if (known && isSameRound && now - known.used_at < NOTING_MS) return;
-    this.tables.sql.exec(
+    this.table.change(
       `INSERT INTO lineages (lineage, round_hash, used_at) VALUES (?1, ?2, ?3) ON CONFLICT (lineage)
        DO UPDATE SET round_hash = coalesce(excluded.round_hash, round_hash), used_at = excluded.used_at`,
       lineage,
@@ -92,20 +84,15 @@ export class Lineages {
 
   health(lineage: string | null): Health {
     if (lineage === NAMED) return this.state.health();
-    if (lineage === null || !this.tables.exists()) return HEALTHY;
-    const [row] = this.tables.sql
-      .exec<{ health: string | null }>('SELECT health FROM lineages WHERE lineage = ?', lineage)
-      .toArray();
-    return row?.health ? (JSON.parse(row.health) as Health) : HEALTHY;
+    const health =
+      lineage !== null && this.table.value<string>('SELECT health FROM lineages WHERE lineage = ?', lineage);
+    return health ? (JSON.parse(health) as Health) : HEALTHY;
   }
 
   /** The worst health of all lineages. */
   worst(): HealthState {
-    if (!this.tables.exists()) return 'healthy';
-    const rows = this.tables.sql
-      .exec<{ health: string }>('SELECT health FROM lineages WHERE health IS NOT NULL')
-      .toArray();
-    const states = rows.map(({ health }) => (JSON.parse(health) as Health).state);
+    const rows = this.table.column<string>('SELECT health FROM lineages WHERE health IS NOT NULL');
+    const states = rows.map((health) => (JSON.parse(health) as Health).state);
     const all = new Set([this.state.health().state, ...states]);
     return WORST_FIRST.find((state) => all.has(state)) ?? 'healthy';
   }
@@ -115,54 +102,43 @@ export class Lineages {
     if (state !== health.state) this.ports.healthChanged?.(state, health.state);
     if (lineage === NAMED) this.state.saveHealth(health);
     else
-      this.tables.sql.exec(
-        'UPDATE lineages SET health = ? WHERE lineage = ?',
-        JSON.stringify(health),
-        lineage,
-      );
+      this.table.change('UPDATE lineages SET health = ? WHERE lineage = ?', JSON.stringify(health), lineage);
   }
 
   private byRows(boundaries: readonly Boundary[], opening: string): string | undefined {
-    const [found] = this.tables.sql
-      .exec<{ lineage: string }>(
-        `SELECT m.lineage FROM json_each(?) c
-           CROSS JOIN memories m INDEXED BY memories_by_prefix ON m.prefix_hash = c.value
-         WHERE m.lineage <> '' AND m.prefix_hash <> ? ORDER BY c.key DESC, m.memory_id LIMIT 1`,
-        JSON.stringify(boundaries.toSorted((a, b) => a.end - b.end).map(({ prefixHash }) => prefixHash)),
-        opening,
-      )
-      .toArray();
-    return found?.lineage;
+    return this.table.value(
+      `SELECT m.lineage FROM json_each(?) c
+         CROSS JOIN memories m INDEXED BY memories_by_prefix ON m.prefix_hash = c.value
+       WHERE m.lineage <> '' AND m.prefix_hash <> ? ORDER BY c.key DESC, m.memory_id LIMIT 1`,
+      JSON.stringify(boundaries.toSorted((a, b) => a.end - b.end).map(({ prefixHash }) => prefixHash)),
+      opening,
+    );
   }
 
   private byRound(round: RoundHashes | undefined): string | null {
     if (!round || round.previous === null) return null;
-    const [found] = this.tables.sql
-      .exec<{ lineage: string }>(
-        'SELECT lineage FROM lineages WHERE round_hash IN (?1, ?2) ORDER BY round_hash = ?1 DESC, used_at DESC LIMIT 1',
-        round.hash,
-        round.previous,
-      )
-      .toArray();
-    return found?.lineage ?? null;
+    const found = this.table.value<string>(
+      'SELECT lineage FROM lineages WHERE round_hash IN (?1, ?2) ORDER BY round_hash = ?1 DESC, used_at DESC LIMIT 1',
+      round.hash,
+      round.previous,
+    );
+    return found ?? null;
   }
 
   /** Lineages with a row in the making stay. */
   private prune(): void {
-    const gone = this.tables.sql
-      .exec<{ lineage: string }>(
-        `DELETE FROM lineages WHERE lineage IN (
-           SELECT lineage FROM lineages
-           WHERE lineage NOT IN (
-             SELECT lineage FROM memories WHERE memory_id IN (SELECT value FROM json_each(?)))
-           ORDER BY used_at, rowid LIMIT max(0, (SELECT count(*) FROM lineages) - ${KEPT_LINEAGES}))
-         RETURNING lineage`,
-        JSON.stringify(this.ports.making()),
-      )
-      .toArray();
-    for (const { lineage } of gone)
+    const gone = this.table.column<string>(
+      `DELETE FROM lineages WHERE lineage IN (
+         SELECT lineage FROM lineages
+         WHERE lineage NOT IN (
+           SELECT lineage FROM memories WHERE memory_id IN (SELECT value FROM json_each(?)))
+         ORDER BY used_at, rowid LIMIT max(0, (SELECT count(*) FROM lineages) - ${KEPT_LINEAGES}))
+       RETURNING lineage`,
+      JSON.stringify(this.ports.making()),
+    );
+    for (const lineage of gone)
       for (const table of ['memories', 'pins'])
-        this.tables.sql.exec(`DELETE FROM ${table} WHERE lineage = ?`, lineage);
+        this.table.change(`DELETE FROM ${table} WHERE lineage = ?`, lineage);
   }
 }
 

@@ -105,7 +105,7 @@ export class OutputDigests<Material> implements StoredPart {
   }
 
   any(): boolean {
-    return this.table.exists() && this.tables.sql.exec(`SELECT 1 FROM ${TABLE} LIMIT 1`).toArray().length > 0;
+    return this.table.has(`SELECT 1 FROM ${TABLE} LIMIT 1`);
   }
 
   strip(): void {
@@ -184,7 +184,7 @@ export class OutputDigests<Material> implements StoredPart {
   private settle(key: string, text: string | null): DigestVerdict {
     assertFits(text ?? '');
     const keeping = `INSERT OR IGNORE INTO ${TABLE} (digest_key, digest_text) VALUES (?, ?)`;
-    this.tables.sql.exec(keeping, key, text);
+    this.table.change(keeping, key, text);
     return this.verdictOf(key) ?? { key, text: null };
   }
 
@@ -207,17 +207,14 @@ export class OutputDigests<Material> implements StoredPart {
   }
 
   private verdictOf(key: string): DigestVerdict | undefined {
-    if (!this.table.exists()) return undefined;
-    return this.tables.sql
-      .exec<{ key: string; text: string | null }>(
-        `SELECT digest_key AS key, digest_text AS text FROM ${TABLE} WHERE digest_key = ?`,
-        key,
-      )
-      .toArray()[0];
+    return this.table.first(
+      `SELECT digest_key AS key, digest_text AS text FROM ${TABLE} WHERE digest_key = ?`,
+      key,
+    );
   }
 
   private prune(): void {
-    this.tables.sql.exec(
+    this.table.change(
       `DELETE FROM ${TABLE} WHERE digest_id <= (SELECT coalesce(max(digest_id), 0) FROM ${TABLE}) - ?`,
       KEPT_DIGESTS,
     );

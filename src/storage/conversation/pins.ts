@@ -2,20 +2,20 @@
  * The memory and the digest that each round uses, so that all its requests see the same. Nothing is
  * pinned while there are no rows. Each lineage has its own limit (see `lineages.ts`).
  */
+import type { LazyTables } from '../tables.ts';
 import { type FindRequest, LISTED, type Memory, type RoundMemory } from './memories.ts';
 import type { MemoryRows } from './rows.ts';
-import type { ConversationTables } from './tables.ts';
 
 const KEPT_PINS = 500;
 
 type Pin = { memory_id: number | null; digest_hash: string | null };
 
 export class Pins {
-  private readonly tables: ConversationTables;
+  private readonly table: LazyTables;
   private readonly rows: MemoryRows;
 
-  constructor(tables: ConversationTables, rows: MemoryRows) {
-    this.tables = tables;
+  constructor(table: LazyTables, rows: MemoryRows) {
+    this.table = table;
     this.rows = rows;
   }
 
@@ -47,8 +47,7 @@ export class Pins {
 
   /** Sets that hash, unless it is set. */
   pinDigest(round: string, strategyHash: string, hash: string): void {
-    if (!this.tables.exists()) return;
-    this.tables.sql.exec(
+    this.table.change(
       'UPDATE pins SET digest_hash = ? WHERE round_hash = ? AND strategy_hash = ? AND digest_hash IS NULL',
       hash,
       round,
@@ -58,11 +57,9 @@ export class Pins {
 
   /** The newest pins of all lineages, newest first. There must be tables. */
   listing(): RoundMemory[] {
-    return this.tables.sql
-      .exec<Pick<RoundMemory, keyof RoundMemory>>(
-        `SELECT round_hash, strategy_hash, memory_id, digest_hash FROM pins ORDER BY pin_id DESC LIMIT ${LISTED}`,
-      )
-      .toArray();
+    return this.table.all<RoundMemory>(
+      `SELECT round_hash, strategy_hash, memory_id, digest_hash FROM pins ORDER BY pin_id DESC LIMIT ${LISTED}`,
+    );
   }
 
   /** Pins a round to no memory, unless it is pinned. */
@@ -72,19 +69,15 @@ export class Pins {
 
   /** Has a round decide again. */
   release(round: string, strategyHash: string): void {
-    if (!this.tables.exists()) return;
-    this.tables.sql.exec('DELETE FROM pins WHERE round_hash = ? AND strategy_hash = ?', round, strategyHash);
+    this.table.change('DELETE FROM pins WHERE round_hash = ? AND strategy_hash = ?', round, strategyHash);
   }
 
   private pinOf(round: string, strategyHash: string): Pin | undefined {
-    if (!this.tables.exists()) return undefined;
-    return this.tables.sql
-      .exec<Pin>(
-        'SELECT memory_id, digest_hash FROM pins WHERE round_hash = ? AND strategy_hash = ?',
-        round,
-        strategyHash,
-      )
-      .toArray()[0];
+    return this.table.first<Pin>(
+      'SELECT memory_id, digest_hash FROM pins WHERE round_hash = ? AND strategy_hash = ?',
+      round,
+      strategyHash,
+    );
   }
 
   private pin(
@@ -95,14 +88,14 @@ export class Pins {
     ifThere: 'IGNORE' | 'REPLACE',
   ): void {
     if (!this.rows.any()) return;
-    this.tables.sql.exec(
+    this.table.change(
       `INSERT OR ${ifThere} INTO pins (round_hash, strategy_hash, lineage, memory_id) VALUES (?, ?, ?, ?)`,
       round,
       strategyHash,
       lineage,
       memoryId,
     );
-    this.tables.sql.exec(
+    this.table.change(
       `DELETE FROM pins WHERE pin_id IN (
          SELECT pin_id FROM pins WHERE lineage = ? ORDER BY pin_id DESC LIMIT -1 OFFSET ${KEPT_PINS})`,
       lineage,

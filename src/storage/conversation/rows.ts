@@ -5,6 +5,7 @@
  */
 import { DAY_MS } from '../../lib/utc-time.ts';
 import type { Boundary } from '../../memory/conversation/passage.ts';
+import type { LazyTables } from '../tables.ts';
 import {
   DIGEST_MODEL,
   type GenerationTimes,
@@ -15,7 +16,6 @@ import {
   type SummaryNumbers,
   type TextRequest,
 } from './memories.ts';
-import type { ConversationTables } from './tables.ts';
 
 /**
  * The maximum of messages in a conversation (docs/design.md#9-tokens-and-bytes). Their hashes stay
@@ -41,10 +41,6 @@ const COLUMNS = `${LISTED_COLUMNS}, m.signed`;
  */
 const FIRST = `m.completed_at, m.model <> '${DIGEST_MODEL}', m.memory_id`;
 
-/** `Memory` as a type alias, since an interface is not assignable to a row. */
-type Row = Pick<Memory, keyof Memory>;
-type ListedRow = Pick<ListedMemory, keyof ListedMemory>;
-
 /** One without an end. `lost`: how many writers in a row were lost before its own. */
 type RowInTheMaking = { readonly memory_id: number; readonly attempts: number; readonly lost: number };
 
@@ -63,17 +59,15 @@ interface LongestOptions {
 const NEWEST = 'completed_at DESC, covers_end DESC, memory_id DESC';
 
 export class MemoryRows {
-  private readonly tables: ConversationTables;
+  private readonly table: LazyTables;
 
-  constructor(tables: ConversationTables) {
-    this.tables = tables;
+  constructor(table: LazyTables) {
+    this.table = table;
   }
 
   /** @throws if there is none */
   row(memoryId: number): Memory {
-    return this.tables.sql
-      .exec<Row>(`SELECT ${COLUMNS} FROM memories m WHERE m.memory_id = ?`, memoryId)
-      .one();
+    return this.table.one(`SELECT ${COLUMNS} FROM memories m WHERE m.memory_id = ?`, memoryId);
   }
 
   /**
@@ -85,21 +79,19 @@ export class MemoryRows {
     boundaries: readonly Boundary[],
     { buildable = false, only = null }: LongestOptions = {},
   ): Memory | null {
-    if (boundaries.length === 0 || !this.tables.exists()) return null;
+    if (boundaries.length === 0) return null;
     const candidates = boundaries.toSorted((a, b) => a.end - b.end).slice(-MOST_CANDIDATES);
-    const [found] = this.tables.sql
-      .exec<Row & { candidate: number }>(
-        `SELECT ${COLUMNS}, c.key AS candidate FROM json_each(?1) c
-           CROSS JOIN memories m INDEXED BY memories_by_prefix ON m.prefix_hash = c.value AND m.strategy_hash = ?2
-         WHERE m.status = 'completed' AND (?3 = 0 OR m.model <> ?4) AND (?5 IS NULL OR m.memory_id = ?5)
-         ORDER BY c.key DESC, ${FIRST} LIMIT 1`,
-        JSON.stringify(candidates.map(({ prefixHash }) => prefixHash)),
-        strategyHash,
-        buildable ? 1 : 0,
-        DIGEST_MODEL,
-        only,
-      )
-      .toArray();
+    const found = this.table.first<Memory & { candidate: number }>(
+      `SELECT ${COLUMNS}, c.key AS candidate FROM json_each(?1) c
+         CROSS JOIN memories m INDEXED BY memories_by_prefix ON m.prefix_hash = c.value AND m.strategy_hash = ?2
+       WHERE m.status = 'completed' AND (?3 = 0 OR m.model <> ?4) AND (?5 IS NULL OR m.memory_id = ?5)
+       ORDER BY c.key DESC, ${FIRST} LIMIT 1`,
+      JSON.stringify(candidates.map(({ prefixHash }) => prefixHash)),
+      strategyHash,
+      buildable ? 1 : 0,
+      DIGEST_MODEL,
+      only,
+    );
     if (!found) return null;
     const { candidate, ...memory } = found;
     // The hash leaves out the preamble, so the asking array may have another count of messages.
@@ -108,31 +100,26 @@ export class MemoryRows {
 
   /** The first completed version of a row's boundary. There must be such a row. */
   instead(memoryId: number): Memory | null {
-    const [found] = this.tables.sql
-      .exec<Row>(
-        `SELECT ${COLUMNS} FROM memories mine JOIN memories m
-           ON m.prefix_hash = mine.prefix_hash AND m.strategy_hash = mine.strategy_hash AND m.status = 'completed'
-         WHERE mine.memory_id = ? ORDER BY ${FIRST} LIMIT 1`,
-        memoryId,
-      )
-      .toArray();
+    const found = this.table.first<Memory>(
+      `SELECT ${COLUMNS} FROM memories mine JOIN memories m
+         ON m.prefix_hash = mine.prefix_hash AND m.strategy_hash = mine.strategy_hash AND m.status = 'completed'
+       WHERE mine.memory_id = ? ORDER BY ${FIRST} LIMIT 1`,
+      memoryId,
+    );
     return found ?? null;
   }
 
   /** The rows without an end that a version waits for, unless their writer is lost. */
   inTheMaking({ strategyHash, boundary, exclusive }: TextRequest, lineage: string): RowInTheMaking[] {
-    if (!this.tables.exists()) return [];
-    return this.tables.sql
-      .exec<RowInTheMaking>(
-        `SELECT memory_id, attempts, lost FROM memories
-         WHERE strategy_hash = ? AND status = 'processing' AND ((? AND lineage = ?) OR prefix_hash = ?)
-         ORDER BY memory_id`,
-        strategyHash,
-        exclusive === 'conversation' ? 1 : 0,
-        lineage,
-        boundary.prefixHash,
-      )
-      .toArray();
+    return this.table.all<RowInTheMaking>(
+      `SELECT memory_id, attempts, lost FROM memories
+       WHERE strategy_hash = ? AND status = 'processing' AND ((? AND lineage = ?) OR prefix_hash = ?)
+       ORDER BY memory_id`,
+      strategyHash,
+      exclusive === 'conversation' ? 1 : 0,
+      lineage,
+      boundary.prefixHash,
+    );
   }
 
   /** Whether there is any row, of any status. */
@@ -161,52 +148,40 @@ export class MemoryRows {
    * @param making the rows that the object makes now
    */
   listing(making: readonly number[]): Omit<Overview, 'exists' | 'settings' | 'health' | 'rounds'> {
-    const { sql } = this.tables;
-    const newest = sql
-      .exec<{ memory_text: string }>(
-        `SELECT memory_text FROM memories WHERE status = 'completed' ORDER BY ${NEWEST} LIMIT 1`,
-      )
-      .toArray()[0];
+    const newest = this.table.value<string>(
+      `SELECT memory_text FROM memories WHERE status = 'completed' ORDER BY ${NEWEST} LIMIT 1`,
+    );
     return {
-      conversation_memory: newest?.memory_text ?? null,
-      memories: sql
-        .exec<ListedRow>(
-          `SELECT ${LISTED_COLUMNS}, m.completed_at FROM memories m ORDER BY m.memory_id DESC LIMIT ${LISTED}`,
-        )
-        .toArray(),
-      stats: sql
-        .exec<Pick<Overview['stats'], keyof Overview['stats']>>(
-          `SELECT CAST(round(avg(generation_time_ms)) AS INTEGER) AS avg_ms, max(generation_time_ms) AS max_ms,
-             count(*) AS total_summaries
-           FROM memories WHERE status = 'completed' AND generation_time_ms IS NOT NULL`,
-        )
-        .one(),
+      conversation_memory: newest ?? null,
+      memories: this.table.all<ListedMemory>(
+        `SELECT ${LISTED_COLUMNS}, m.completed_at FROM memories m ORDER BY m.memory_id DESC LIMIT ${LISTED}`,
+      ),
+      stats: this.table.one(
+        `SELECT CAST(round(avg(generation_time_ms)) AS INTEGER) AS avg_ms, max(generation_time_ms) AS max_ms,
+           count(*) AS total_summaries
+         FROM memories WHERE status = 'completed' AND generation_time_ms IS NOT NULL`,
+      ),
       stuck: this.isStuck(making),
     };
   }
 
   /** The versions in numbers. There must be tables. @param making see `listing` */
   numbers(making: readonly number[]): Omit<SummaryNumbers, 'exists' | 'health' | 'bills'> {
-    const { sql } = this.tables;
-    const [newest] = sql
-      .exec<{ tokens: number | null }>(
-        `SELECT tokens FROM memories WHERE status = 'completed' ORDER BY ${NEWEST} LIMIT 1`,
-      )
-      .toArray();
-    const { versions } = sql
-      .exec<{ versions: number }>("SELECT count(*) AS versions FROM memories WHERE status = 'completed'")
-      .one();
-    const days = sql
-      .exec<Pick<GenerationTimes, keyof GenerationTimes>>(
-        `SELECT coalesce(completed_at, created_at) / ${DAY_MS} AS day, count(*) AS count,
-           sum(generation_time_ms) AS total_ms, max(generation_time_ms) AS max_ms,
-           count(${OWN_WINDOW}) AS windows, coalesce(sum(${OWN_WINDOW}), 0) AS total_window,
-           max(${OWN_WINDOW}) AS max_window
-         FROM memories m WHERE status = 'completed' AND generation_time_ms IS NOT NULL
-         GROUP BY day ORDER BY day DESC`,
-      )
-      .toArray();
-    return { versions, tokens: newest?.tokens ?? null, stuck: this.isStuck(making), days };
+    const tokens = this.table.value<number | null>(
+      `SELECT tokens FROM memories WHERE status = 'completed' ORDER BY ${NEWEST} LIMIT 1`,
+    );
+    const { versions } = this.table.one<{ versions: number }>(
+      "SELECT count(*) AS versions FROM memories WHERE status = 'completed'",
+    );
+    const days = this.table.all<GenerationTimes>(
+      `SELECT coalesce(completed_at, created_at) / ${DAY_MS} AS day, count(*) AS count,
+         sum(generation_time_ms) AS total_ms, max(generation_time_ms) AS max_ms,
+         count(${OWN_WINDOW}) AS windows, coalesce(sum(${OWN_WINDOW}), 0) AS total_window,
+         max(${OWN_WINDOW}) AS max_window
+       FROM memories m WHERE status = 'completed' AND generation_time_ms IS NOT NULL
+       GROUP BY day ORDER BY day DESC`,
+    );
+    return { versions, tokens: tokens ?? null, stuck: this.isStuck(making), days };
   }
 
   /**
@@ -214,8 +189,7 @@ export class MemoryRows {
    * conversation has a later one.
    */
   private isStuck(making: readonly number[]): boolean {
-    const { sql } = this.tables;
-    const lost = sql.exec(
+    return this.table.has(
       `SELECT 1 FROM memories mine
        WHERE mine.status = 'processing' AND mine.memory_id NOT IN (SELECT value FROM json_each(?))
          AND NOT EXISTS (
@@ -225,14 +199,9 @@ export class MemoryRows {
        LIMIT 1`,
       JSON.stringify(making),
     );
-    return lost.toArray().length > 0;
   }
 
   private has(condition: string, ...values: (string | number)[]): boolean {
-    if (!this.tables.exists()) return false;
-    return (
-      this.tables.sql.exec(`SELECT 1 FROM memories WHERE ${condition} LIMIT 1`, ...values).toArray().length >
-      0
-    );
+    return this.table.has(`SELECT 1 FROM memories WHERE ${condition} LIMIT 1`, ...values);
   }
 }

@@ -87,7 +87,6 @@ interface StoredRun extends Partial<Found> {
 type Row = { first_n: number; events: string };
 
 export class RunEvents implements StoredPart {
-  private readonly sql: SqlStorage;
   private readonly atOnce: (work: () => void) => void;
   private readonly tables: LazyTables;
   private readonly now: () => number;
@@ -101,12 +100,11 @@ export class RunEvents implements StoredPart {
    * @param missed called with the cache misses of requests that were kept
    */
   constructor(
-    tables: Pick<ConversationTables, 'sql' | 'lazy' | 'atOnce' | 'isLate'>,
+    tables: Pick<ConversationTables, 'lazy' | 'atOnce' | 'isLate'>,
     now: () => number,
     missed: (misses: readonly CacheMiss[]) => void,
   ) {
     this.missed = missed;
-    this.sql = tables.sql;
     this.atOnce = (work) => tables.atOnce(work);
     this.tables = tables.lazy(['run_events', 'run_parts'], SCHEMA, { oldest: 'tally', added: ADDED });
     this.now = now;
@@ -119,25 +117,23 @@ export class RunEvents implements StoredPart {
 
   /** The sums of the bills of all requests. */
   sums(): BillSums {
-    return this.any() ? this.tally().sums : NO_SUMS;
+    return this.tally().sums;
   }
 
   /** The sums of the newest days with requests. */
   days(): SumsByDay {
-    return this.any() ? (this.tally().days ?? {}) : {};
+    return this.tally().days ?? {};
   }
 
   /** How many requests there were, and the newest of them; null if none is kept. */
   newest(): { readonly count: number; readonly run: ListedRun | null } {
-    if (!this.any()) return { count: 0, run: null };
     return { count: this.tally().next - 1, run: this.page(null, 1)[0] ?? null };
   }
 
   /** When the newest of them came, in milliseconds since 1970; 0: not known. */
   newestAt(): number {
-    if (!this.any()) return 0;
     const newest = 'SELECT came_at FROM run_events ORDER BY first_n DESC LIMIT 1';
-    return this.sql.exec<{ came_at: number }>(newest).toArray()[0]?.came_at ?? 0;
+    return this.tables.value<number>(newest) ?? 0;
   }
 
   /** Whether the requests of a batch all came before a deletion. */
@@ -154,7 +150,6 @@ export class RunEvents implements StoredPart {
     if (this.areLate(batch) || this.isRepeated(batch)) return;
     let missed: readonly CacheMiss[] = [];
     this.atOnce(() => {
-      this.tables.make();
       missed = this.addNow(batch);
     });
     this.noteKey(batch);
@@ -163,8 +158,7 @@ export class RunEvents implements StoredPart {
 
   /** Newest first. @param before only events with a smaller number; null for the newest */
   page(before: number | null, most: number): ListedRun[] {
-    if (!this.any()) return [];
-    const rows = this.sql.exec<Row>(
+    const rows = this.tables.each<Row>(
       `SELECT first_n, events FROM run_events WHERE ?1 IS NULL OR first_n < ?1
        ORDER BY first_n DESC LIMIT ?2`,
       before,
@@ -181,7 +175,7 @@ export class RunEvents implements StoredPart {
 
   /** The event of a number; undefined if it is not kept. */
   find(n: number): RunEvent | undefined {
-    const run = this.any() ? this.rowOf(n) : undefined;
+    const run = this.rowOf(n);
     if (!run) return undefined;
     const lists = { edits: this.list<RunEdit>(run.edits), left_out: this.list<LeftOut>(run.left_out) };
     return { ...listedRun(run, n), ...lists };
@@ -192,10 +186,9 @@ export class RunEvents implements StoredPart {
    * if none was.
    */
   answered(arrays: readonly string[]): number | null {
-    if (!this.any()) return null;
     const answered = new Set<string | undefined>();
     let left = ANSWERS_LOOKED_AT;
-    for (const row of this.sql.exec<Row>('SELECT first_n, events FROM run_events ORDER BY first_n DESC')) {
+    for (const row of this.tables.each<Row>('SELECT first_n, events FROM run_events ORDER BY first_n DESC')) {
       const runs = runsIn(row);
       for (const { event, array } of runs)
         if (event.kind === 'answer' && event.status < 400) answered.add(array);
@@ -208,20 +201,19 @@ export class RunEvents implements StoredPart {
 
   /** When each array was first asked, in milliseconds since 1970; null if no event says it. */
   askedAt(arrays: readonly string[]): (number | null)[] {
-    if (!this.any()) return arrays.map(() => null);
-    const found = this.sql.exec<{ array: string; at: number }>(
+    const found = this.tables.all<{ array: string; at: number }>(
       `SELECT run.value ->> '$.array' AS array, min(run.value ->> '$.event.created_at') AS at
        FROM run_events, json_each(run_events.events) AS run
        WHERE run.value ->> '$.array' IN (SELECT value FROM json_each(?)) GROUP BY 1`,
       JSON.stringify(arrays),
     );
-    const times = new Map([...found].map(({ array, at }) => [array, at]));
+    const times = new Map(found.map(({ array, at }) => [array, at]));
     return arrays.map((array) => times.get(array) ?? null);
   }
 
   /** The requests that a next one is compared with, the newest first. */
   lines(): readonly Line[] {
-    return this.any() ? (this.tally().lines ?? []) : [];
+    return this.tally().lines ?? [];
   }
 
   strip(): void {
@@ -235,7 +227,7 @@ export class RunEvents implements StoredPart {
     const { found, ...tally } = billed(added, known);
     const after = next + added.length;
     const events = added.map((run, at) => this.stored(run, found[at] ?? NOTHING_FOUND, after - 1));
-    this.sql.exec(
+    this.tables.write(
       'INSERT INTO run_events (first_n, batch_key, came_at, tally, events) VALUES (?, ?, ?, ?, ?)',
       next,
       key,
@@ -265,8 +257,7 @@ export class RunEvents implements StoredPart {
 
   private storedKeys(): Map<string, number> {
     const keys: [string, number][] = [];
-    if (!this.any()) return new Map();
-    const rows = this.sql.exec<{ batch_key: string; came_at: number }>(
+    const rows = this.tables.each<{ batch_key: string; came_at: number }>(
       'SELECT batch_key, came_at FROM run_events ORDER BY first_n DESC',
     );
     for (const { batch_key: key, came_at: at } of rows) {
@@ -277,10 +268,8 @@ export class RunEvents implements StoredPart {
   }
 
   private tally(): Tally {
-    const [row] = this.sql
-      .exec<{ tally: string }>('SELECT tally FROM run_events ORDER BY first_n DESC LIMIT 1')
-      .toArray();
-    return row ? (JSON.parse(row.tally) as Tally) : NO_TALLY;
+    const tally = this.tables.value<string>('SELECT tally FROM run_events ORDER BY first_n DESC LIMIT 1');
+    return tally === undefined ? NO_TALLY : (JSON.parse(tally) as Tally);
   }
 
   /** An event as its row has it. Writes the parts of its lists. @param n noted with these */
@@ -294,7 +283,7 @@ export class RunEvents implements StoredPart {
   /** @returns the hash of a part */
   private notePart(entries: string, n: number): string {
     const hash = sha256Hex(entries);
-    this.sql.exec(
+    this.tables.write(
       `INSERT INTO run_parts (part_hash, last_n, entries) VALUES (?1, ?2, ?3)
        ON CONFLICT (part_hash) DO UPDATE SET last_n = ?2 WHERE last_n <= ?2 - ${NOTED_EVERY}`,
       hash,
@@ -307,36 +296,34 @@ export class RunEvents implements StoredPart {
   /** @param oldest the number of the oldest event that stays */
   private deleteBefore(oldest: number): void {
     if (oldest <= 1) return;
-    const rows = this.sql
-      .exec<Pick<Row, 'first_n'>>(
-        `DELETE FROM run_events
-         WHERE first_n < (SELECT max(first_n) FROM run_events WHERE first_n <= ?)
-         RETURNING first_n`,
-        oldest,
-      )
-      .toArray();
-    if (rows.length === 0) return;
-    this.sql.exec(
+    const areDeleted = this.tables.has(
+      `DELETE FROM run_events
+       WHERE first_n < (SELECT max(first_n) FROM run_events WHERE first_n <= ?)
+       RETURNING first_n`,
+      oldest,
+    );
+    if (!areDeleted) return;
+    this.tables.change(
       `DELETE FROM run_parts WHERE last_n < (SELECT min(first_n) FROM run_events) - ${NOTED_EVERY}`,
     );
   }
 
   private rowOf(n: number): StoredRun | undefined {
-    const [row] = this.sql
-      .exec<Row>('SELECT first_n, events FROM run_events WHERE first_n <= ? ORDER BY first_n DESC LIMIT 1', n)
-      .toArray();
+    const row = this.tables.first<Row>(
+      'SELECT first_n, events FROM run_events WHERE first_n <= ? ORDER BY first_n DESC LIMIT 1',
+      n,
+    );
     return row && runsIn(row)[n - row.first_n];
   }
 
   /** The entries of a list. @param hashes of its parts */
   private list<Entry>(hashes: readonly string[]): Entry[] {
-    return this.sql
-      .exec<{ entries: string }>(
+    return this.tables
+      .column<string>(
         `SELECT p.entries FROM json_each(?) h JOIN run_parts p ON p.part_hash = h.value ORDER BY h.key`,
         JSON.stringify(hashes),
       )
-      .toArray()
-      .flatMap(({ entries }) => JSON.parse(entries) as Entry[]);
+      .flatMap((entries) => JSON.parse(entries) as Entry[]);
   }
 }
 

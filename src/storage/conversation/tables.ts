@@ -77,7 +77,7 @@ const BESIDE_MEMORY: ReadonlySet<StateKey> = new Set(['told_at', 'bill_sums']);
  */
 export class ConversationTables extends Tables implements MemoryTables {
   private readonly state = this.lazy(['state'], STATE);
-  private readonly versions = this.lazy(['memories', 'pins', 'lineages'], SCHEMA, {
+  readonly versions = this.lazy(['memories', 'pins', 'lineages'], SCHEMA, {
     oldest: 'lineage',
     added: ['signed TEXT', 'lost INTEGER NOT NULL DEFAULT 0'],
     retired: ['lease', 'lease_ms', 'lease_until', 'retry_interval_ms'],
@@ -120,11 +120,6 @@ export class ConversationTables extends Tables implements MemoryTables {
     return since <= this.deletedAt;
   }
 
-  /** Deletes all versions, and what belongs to them. */
-  deleteVersions(): void {
-    this.versions.clear();
-  }
-
   /** Deletes the values of the table `state`. @param settings whether the caller's settings stay */
   stripState(settings: boolean): void {
     this.deleteStateBut(settings ? ['memory_strategy', 'memory_injection', 'told_at'] : []);
@@ -138,21 +133,17 @@ export class ConversationTables extends Tables implements MemoryTables {
 
   /** A value of the table `state`; null if there is none. */
   get(key: StateKey): string | null {
-    if (!this.state.exists()) return null;
-    const [row] = this.sql.exec<{ value: string }>('SELECT value FROM state WHERE key = ?', key).toArray();
-    return row?.value ?? null;
+    return this.state.value<string>('SELECT value FROM state WHERE key = ?', key) ?? null;
   }
 
   /** Sets a value of the table `state`. One of the memory makes its tables. */
   set(key: StateKey, value: string): void {
     if (!BESIDE_MEMORY.has(key)) this.make();
-    this.state.make();
-    this.sql.exec('INSERT OR REPLACE INTO state (key, value) VALUES (?, ?)', key, value);
+    this.state.write('INSERT OR REPLACE INTO state (key, value) VALUES (?, ?)', key, value);
   }
 
   private deleteStateBut(keys: readonly string[]): void {
-    if (!this.state.exists()) return;
-    this.sql.exec(
+    this.state.change(
       'DELETE FROM state WHERE key NOT IN (SELECT value FROM json_each(?))',
       JSON.stringify(keys),
     );

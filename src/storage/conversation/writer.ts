@@ -5,6 +5,7 @@
 import type { LogFields } from '../../log.ts';
 import type { Boundary } from '../../memory/conversation/passage.ts';
 import { windowStart } from '../../memory/conversation/sequence.ts';
+import type { LazyTables } from '../tables.ts';
 import {
   type Chunk,
   DIGEST_MODEL,
@@ -42,11 +43,11 @@ export const WRITER_LOST = 'writer_lost';
 type Columns = Record<string, SqlStorageValue>;
 
 export class MemoryWriter {
-  private readonly sql: SqlStorage;
+  private readonly table: LazyTables;
   private readonly ports: WriterPorts;
 
-  constructor(sql: SqlStorage, ports: WriterPorts) {
-    this.sql = sql;
+  constructor(table: LazyTables, ports: WriterPorts) {
+    this.table = table;
     this.ports = ports;
   }
 
@@ -70,7 +71,7 @@ export class MemoryWriter {
 
   /** Counts another attempt. */
   retry(memoryId: number, error: string): void {
-    this.sql.exec(
+    this.table.change(
       'UPDATE memories SET attempts = attempts + 1, error = ? WHERE memory_id = ?',
       codeOf(error),
       memoryId,
@@ -79,7 +80,7 @@ export class MemoryWriter {
 
   /** Gives a claimed row another base. */
   rebase(memoryId: number, base: Memory): void {
-    this.sql.exec(
+    this.table.change(
       'UPDATE memories SET base_memory_id = ?, base_end_seq = ? WHERE memory_id = ?',
       base.memory_id,
       base.end_sequence,
@@ -90,7 +91,7 @@ export class MemoryWriter {
   /** Completes a claimed row. */
   complete(memoryId: number, written: Written): void {
     const columns = this.columnsOfWritten(written);
-    this.sql.exec(
+    this.table.change(
       `UPDATE memories SET ${Object.keys(columns).map((name) => `${name} = ?`)} WHERE memory_id = ?`,
       ...Object.values(columns),
       memoryId,
@@ -101,7 +102,7 @@ export class MemoryWriter {
   /** Ends a row without a summary. @param cause the name of the error that was caught */
   close(memoryId: number, error: string, cause?: string): void {
     const code = codeOf(error);
-    this.sql.exec("UPDATE memories SET status = 'failed', error = ? WHERE memory_id = ?", code, memoryId);
+    this.table.change("UPDATE memories SET status = 'failed', error = ? WHERE memory_id = ?", code, memoryId);
     const fields = {
       conversation: this.ports.logName(),
       code,
@@ -138,9 +139,10 @@ export class MemoryWriter {
    * @returns its id
    */
   branch(memoryId: number, { boundary, ...written }: Chunk): number {
-    const { memory_id: _, ...claimed } = this.sql
-      .exec('SELECT * FROM memories WHERE memory_id = ?', memoryId)
-      .one();
+    const { memory_id: _, ...claimed } = this.table.one<Columns>(
+      'SELECT * FROM memories WHERE memory_id = ?',
+      memoryId,
+    );
     const { window_size, lineage } = claimed;
     return this.insert(String(lineage), {
       ...claimed,
@@ -162,14 +164,14 @@ export class MemoryWriter {
 
   /** Logs a completed summary: its span, its time, and what its window has dropped. */
   reportCompleted(memoryId: number): void {
-    const { start, end, ms, before } = this.sql
-      .exec<{ start: number; end: number; ms: number; before: number | null }>(
-        `SELECT m.start_sequence AS start, m.end_sequence AS end, m.generation_time_ms AS ms,
-           base.start_sequence AS before
-         FROM memories m LEFT JOIN memories base ON base.memory_id = m.base_memory_id WHERE m.memory_id = ?`,
-        memoryId,
-      )
-      .one();
+    const { start, end, ms, before } = this.table.one<
+      Record<'start' | 'end' | 'ms', number> & { before: number | null }
+    >(
+      `SELECT m.start_sequence AS start, m.end_sequence AS end, m.generation_time_ms AS ms,
+         base.start_sequence AS before
+       FROM memories m LEFT JOIN memories base ON base.memory_id = m.base_memory_id WHERE m.memory_id = ?`,
+      memoryId,
+    );
     const name = this.ports.logName();
     this.ports.log('info', `Summarized messages ${start}-${end} for ${name} in ${ms}ms`);
     if (start > (before ?? 0))
@@ -181,13 +183,11 @@ export class MemoryWriter {
   private reportSettled(memoryId: number, status: SettledSummary['status'], ms: number): void {
     const { settled } = this.ports;
     if (!settled) return;
-    const row = this.sql
-      .exec<Omit<SettledSummary, 'memory_id' | 'status' | 'generation_time_ms'>>(
-        `SELECT m.base_memory_id, m.start_sequence, m.end_sequence, m.tokens, base.tokens AS base_tokens
-         FROM memories m LEFT JOIN memories base ON base.memory_id = m.base_memory_id WHERE m.memory_id = ?`,
-        memoryId,
-      )
-      .one();
+    const row = this.table.one<Omit<SettledSummary, 'memory_id' | 'status' | 'generation_time_ms'>>(
+      `SELECT m.base_memory_id, m.start_sequence, m.end_sequence, m.tokens, base.tokens AS base_tokens
+       FROM memories m LEFT JOIN memories base ON base.memory_id = m.base_memory_id WHERE m.memory_id = ?`,
+      memoryId,
+    );
     settled({ memory_id: memoryId, status, generation_time_ms: ms, ...row });
   }
 
@@ -205,12 +205,11 @@ export class MemoryWriter {
   /** @returns the row's id */
   private add(columns: Columns): number {
     const names = Object.keys(columns);
-    return this.sql
-      .exec<{ memory_id: number }>(
-        `INSERT INTO memories (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')}) RETURNING memory_id`,
-        ...Object.values(columns),
-      )
-      .one().memory_id;
+    const { memory_id } = this.table.one<Pick<Memory, 'memory_id'>>(
+      `INSERT INTO memories (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')}) RETURNING memory_id`,
+      ...Object.values(columns),
+    );
+    return memory_id;
   }
 
   /**
@@ -219,14 +218,14 @@ export class MemoryWriter {
    * before its boundary.
    */
   private prune(lineage: string, kept: readonly number[]): void {
-    this.sql.exec(
+    this.table.change(
       `DELETE FROM memories WHERE memory_id IN (
-         SELECT memory_id FROM memories
-         WHERE lineage = ?3 AND memory_id NOT IN (SELECT value FROM json_each(?1))
-           AND memory_id NOT IN (
-             SELECT base_memory_id FROM memories WHERE status = 'processing' AND base_memory_id IS NOT NULL)
-         ORDER BY status = 'completed', memory_id
-         LIMIT max(0, (SELECT count(*) FROM memories WHERE lineage = ?3) - ?2))`,
+       SELECT memory_id FROM memories
+       WHERE lineage = ?3 AND memory_id NOT IN (SELECT value FROM json_each(?1))
+         AND memory_id NOT IN (
+           SELECT base_memory_id FROM memories WHERE status = 'processing' AND base_memory_id IS NOT NULL)
+       ORDER BY status = 'completed', memory_id
+       LIMIT max(0, (SELECT count(*) FROM memories WHERE lineage = ?3) - ?2))`,
       JSON.stringify(kept),
       KEPT_MEMORIES,
       lineage,
@@ -235,10 +234,8 @@ export class MemoryWriter {
 
   /** The last sequence number of a row; null without a row. */
   private endOf(memoryId: number | null): number | null {
-    const [row] = this.sql
-      .exec<{ end_sequence: number }>('SELECT end_sequence FROM memories WHERE memory_id = ?', memoryId)
-      .toArray();
-    return row?.end_sequence ?? null;
+    const query = 'SELECT end_sequence FROM memories WHERE memory_id = ?';
+    return this.table.value<number>(query, memoryId) ?? null;
   }
 
   private columnsOf(request: TextRequest): Columns {

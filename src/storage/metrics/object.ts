@@ -20,7 +20,6 @@ export class MetricsObject extends DurableObject<Env> implements MetricsApi {
   // A field, since remote callers can't reach it and tests can replace it.
   protected now: () => number = Date.now;
 
-  private readonly sql = this.ctx.storage.sql;
   private readonly tables = new Tables(this.ctx.storage).lazy(['totals', 'batches'], SCHEMA);
 
   // The methods are documented in `MetricsApi`.
@@ -30,20 +29,16 @@ export class MetricsObject extends DurableObject<Env> implements MetricsApi {
     const now = this.now();
     // Two rows are written for each batch, however many series it has.
     this.ctx.storage.transactionSync(() => {
-      const added = this.sql
-        .exec('INSERT OR IGNORE INTO batches (batch, added_at) VALUES (?, ?) RETURNING batch', id, now)
-        .toArray();
-      if (added.length === 0) return;
-      this.sql.exec('DELETE FROM batches WHERE added_at < ?', now - REMEMBERED_MS);
+      const adding = 'INSERT OR IGNORE INTO batches (batch, added_at) VALUES (?, ?) RETURNING batch';
+      if (!this.tables.has(adding, id, now)) return;
+      this.tables.change('DELETE FROM batches WHERE added_at < ?', now - REMEMBERED_MS);
       const totals: Record<string, number> = { ...this.read() };
       for (const [series, by] of Object.entries(counts)) totals[series] = (totals[series] ?? 0) + by;
-      this.sql.exec('INSERT OR REPLACE INTO totals (id, counts) VALUES (1, ?)', JSON.stringify(totals));
+      this.tables.write('INSERT OR REPLACE INTO totals (id, counts) VALUES (1, ?)', JSON.stringify(totals));
     });
   }
 
   read(): Counts {
-    if (!this.tables.exists()) return {};
-    const [row] = this.sql.exec<{ counts: string }>('SELECT counts FROM totals').toArray();
-    return row ? (JSON.parse(row.counts) as Counts) : {};
+    return JSON.parse(this.tables.value('SELECT counts FROM totals') ?? '{}') as Counts;
   }
 }

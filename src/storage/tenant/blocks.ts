@@ -78,43 +78,33 @@ const CURRENT = `SELECT label, max(version) AS version, text, updated_at FROM bl
 type Row = { label: string; version: number; text: string; updated_at: number };
 
 export class BlockRows {
-  private readonly sql: SqlStorage;
   private readonly table: LazyTables;
 
   constructor(tables: Tables) {
-    this.sql = tables.sql;
     this.table = tables.lazy(['block_versions'], SCHEMA);
   }
 
   /** All blocks, by label. */
   list(): ListedBlock[] {
-    if (!this.table.exists()) return [];
-    return this.sql
-      .exec<Row>(`${CURRENT} GROUP BY label ORDER BY label`)
-      .toArray()
+    return this.table
+      .all<Row>(`${CURRENT} GROUP BY label ORDER BY label`)
       .map(({ text, ...block }) => ({ ...block, characters: charactersIn(text) }));
   }
 
   /** The blocks of the labels that exist. */
   read(labels: readonly string[]): StoredBlock[] {
-    if (!this.table.exists()) return [];
-    return this.sql
-      .exec<Row>(
-        `${CURRENT} WHERE label IN (SELECT value FROM json_each(?)) GROUP BY label`,
-        JSON.stringify(labels),
-      )
-      .toArray();
+    return this.table.all<Row>(
+      `${CURRENT} WHERE label IN (SELECT value FROM json_each(?)) GROUP BY label`,
+      JSON.stringify(labels),
+    );
   }
 
   /** A version of a block. @param version null: the newest one */
   find(label: string, version: number | null): FoundBlock | null {
-    if (!this.table.exists()) return null;
-    const all = this.sql
-      .exec<Row>(
-        'SELECT label, version, text, updated_at FROM block_versions WHERE label = ? ORDER BY version DESC',
-        label,
-      )
-      .toArray();
+    const all = this.table.all<Row>(
+      'SELECT label, version, text, updated_at FROM block_versions WHERE label = ? ORDER BY version DESC',
+      label,
+    );
     const block = version === null ? all[0] : all.find((one) => one.version === version);
     return block ? { block, versions: all.map((one) => one.version) } : null;
   }
@@ -131,8 +121,7 @@ export class BlockRows {
     if (current && current.text === edited.value) return { state: 'changed', block: current, isNew: false };
     if (!own && this.count() >= MOST_BLOCKS) return { state: 'too_many' };
     const block = { label, version: version + 1, text: edited.value, updated_at: now };
-    this.table.make();
-    this.sql.exec(
+    this.table.write(
       'INSERT INTO block_versions (label, version, text, updated_at, change_id) VALUES (?, ?, ?, ?, ?)',
       label,
       block.version,
@@ -140,7 +129,7 @@ export class BlockRows {
       now,
       id,
     );
-    this.sql.exec(
+    this.table.change(
       'DELETE FROM block_versions WHERE label = ? AND version <= ?',
       label,
       block.version - KEPT_VERSIONS,
@@ -153,7 +142,7 @@ export class BlockRows {
     const version = this.read([label])[0]?.version ?? 0;
     if (!isExpected(version, expected)) return { state: 'stale', version };
     if (version === 0) return { state: 'absent' };
-    this.sql.exec('DELETE FROM block_versions WHERE label = ?', label);
+    this.table.change('DELETE FROM block_versions WHERE label = ?', label);
     return { state: 'deleted' };
   }
 
@@ -167,22 +156,16 @@ export class BlockRows {
   }
 
   private madeBy(id: string, { label, version }: StoredBlock): boolean {
-    return (
-      this.sql
-        .exec(
-          'SELECT 1 FROM block_versions WHERE label = ? AND version = ? AND change_id = ?',
-          label,
-          version,
-          id,
-        )
-        .toArray().length > 0
+    return this.table.has(
+      'SELECT 1 FROM block_versions WHERE label = ? AND version = ? AND change_id = ?',
+      label,
+      version,
+      id,
     );
   }
 
   private count(): number {
-    if (!this.table.exists()) return 0;
-    const count = 'SELECT count(DISTINCT label) AS labels FROM block_versions';
-    return this.sql.exec<{ labels: number }>(count).one().labels;
+    return this.table.value<number>('SELECT count(DISTINCT label) FROM block_versions') ?? 0;
   }
 }
 

@@ -74,11 +74,9 @@ type CallerRow = {
 };
 
 export class CallerRows {
-  private readonly sql: SqlStorage;
   private readonly tables: LazyTables;
 
   constructor(tables: Tables) {
-    this.sql = tables.sql;
     this.tables = tables.lazy(['callers', 'seen_tenants', 'register_version'], SCHEMA);
   }
 
@@ -86,11 +84,7 @@ export class CallerRows {
   read(known: number | null): RegisteredCallers | null {
     const version = this.version();
     if (version === known) return null;
-    if (!this.tables.exists()) return { version, callers: [] };
-    const rows = this.sql.exec<CallerRow>(
-      'SELECT name, tenant, state, key_hash, limits FROM callers ORDER BY name',
-    );
-    return { version, callers: rows.toArray().map(callerOf) };
+    return { version, callers: this.rows('ORDER BY name').map(callerOf) };
   }
 
   /** Adds or changes a caller. @param now in milliseconds */
@@ -103,8 +97,7 @@ export class CallerRows {
       limits: null,
     };
     const caller = { ...before, ...change };
-    this.tables.make();
-    this.sql.exec(
+    this.tables.write(
       `INSERT OR REPLACE INTO callers (name, tenant, state, key_hash, limits, changed_at)
        VALUES (?, ?, ?, ?, ?, ?)`,
       name,
@@ -115,15 +108,14 @@ export class CallerRows {
       now,
     );
     const version = this.version() + 1;
-    this.sql.exec('DELETE FROM register_version');
-    this.sql.exec('INSERT INTO register_version (version) VALUES (?)', version);
+    this.tables.change('DELETE FROM register_version');
+    this.tables.change('INSERT INTO register_version (version) VALUES (?)', version);
     return caller;
   }
 
   /** Notes that a tenant is there. @param now in milliseconds */
   see(tenant: string, now: number): void {
-    this.tables.make();
-    this.sql.exec(
+    this.tables.write(
       `INSERT INTO seen_tenants (tenant, first_seen, last_seen) VALUES (?1, ?2, ?2)
        ON CONFLICT (tenant) DO UPDATE SET last_seen = max(last_seen, excluded.last_seen)`,
       tenant,
@@ -133,8 +125,7 @@ export class CallerRows {
 
   /** Forgets tenants whose data is deleted. */
   unsee(tenants: readonly string[]): void {
-    if (!this.tables.exists()) return;
-    this.sql.exec(
+    this.tables.change(
       'DELETE FROM seen_tenants WHERE tenant IN (SELECT value FROM json_each(?))',
       JSON.stringify(tenants),
     );
@@ -146,15 +137,12 @@ export class CallerRows {
    * @param after the last one of the page before; empty: from the first
    */
   seen(after: string, most: number): SeenTenant[] {
-    if (!this.tables.exists()) return [];
-    return this.sql
-      .exec<{ tenant: string; firstSeen: number; lastSeen: number }>(
-        `SELECT tenant, first_seen AS firstSeen, last_seen AS lastSeen FROM seen_tenants
-         WHERE tenant > ? ORDER BY tenant LIMIT ?`,
-        after,
-        most,
-      )
-      .toArray();
+    return this.tables.all<SeenTenant>(
+      `SELECT tenant, first_seen AS firstSeen, last_seen AS lastSeen FROM seen_tenants
+       WHERE tenant > ? ORDER BY tenant LIMIT ?`,
+      after,
+      most,
+    );
   }
 
   /**
@@ -163,43 +151,34 @@ export class CallerRows {
    * @param since in milliseconds
    */
   seenSince(since: number, most: number): SeenTenants {
-    if (!this.tables.exists()) return { tenants: [], count: 0 };
-    const rows = this.sql.exec<{ tenant: string; firstSeen: number; lastSeen: number; count: number }>(
+    const all = this.tables.all<SeenTenant & { count: number }>(
       `SELECT tenant, first_seen AS firstSeen, last_seen AS lastSeen, count(*) OVER () AS count
        FROM seen_tenants WHERE last_seen >= ? ORDER BY last_seen DESC, tenant LIMIT ?`,
       since,
       most,
     );
-    const all = rows.toArray();
     return { tenants: all.map(({ count: _, ...one }) => one), count: all[0]?.count ?? 0 };
   }
 
   /** The tenants among these that were seen. */
   seenAmong(tenants: readonly string[]): SeenTenant[] {
-    if (!this.tables.exists()) return [];
-    return this.sql
-      .exec<{ tenant: string; firstSeen: number; lastSeen: number }>(
-        `SELECT tenant, first_seen AS firstSeen, last_seen AS lastSeen FROM seen_tenants
-         WHERE tenant IN (SELECT value FROM json_each(?))`,
-        JSON.stringify(tenants),
-      )
-      .toArray();
+    return this.tables.all<SeenTenant>(
+      `SELECT tenant, first_seen AS firstSeen, last_seen AS lastSeen FROM seen_tenants
+       WHERE tenant IN (SELECT value FROM json_each(?))`,
+      JSON.stringify(tenants),
+    );
   }
 
   private find(name: string): RegisteredCaller | undefined {
-    if (!this.tables.exists()) return undefined;
-    return this.sql
-      .exec<CallerRow>('SELECT name, tenant, state, key_hash, limits FROM callers WHERE name = ?', name)
-      .toArray()
-      .map(callerOf)
-      .at(0);
+    return this.rows('WHERE name = ?', name).map(callerOf).at(0);
+  }
+
+  private rows(which: string, ...values: string[]): CallerRow[] {
+    return this.tables.all(`SELECT name, tenant, state, key_hash, limits FROM callers ${which}`, ...values);
   }
 
   private version(): number {
-    if (!this.tables.exists()) return 0;
-    return (
-      this.sql.exec<{ version: number }>('SELECT version FROM register_version').toArray().at(0)?.version ?? 0
-    );
+    return this.tables.value<number>('SELECT version FROM register_version') ?? 0;
   }
 }
 

@@ -32,11 +32,9 @@ export type Deletable =
   | { readonly block: string };
 
 export class Deletions {
-  private readonly sql: SqlStorage;
   private readonly table: LazyTables;
 
   constructor(tables: Tables) {
-    this.sql = tables.sql;
     this.table = tables.lazy(['deletions'], SCHEMA);
   }
 
@@ -54,39 +52,31 @@ export class Deletions {
   note(what: Deletable, now: number): void {
     if (!this.any()) return;
     this.set(keyOf(what), now);
-    const [excess] = this.sql
-      .exec<{ at: number }>(
-        `SELECT at FROM deletions WHERE what <> '${ALL}' ORDER BY at DESC LIMIT 1 OFFSET ${MOST_DELETIONS}`,
-      )
-      .toArray();
-    if (excess) this.noteAll(excess.at);
+    const excess = this.table.value<number>(
+      `SELECT at FROM deletions WHERE what <> '${ALL}' ORDER BY at DESC LIMIT 1 OFFSET ${MOST_DELETIONS}`,
+    );
+    if (excess !== undefined) this.noteAll(excess);
   }
 
   /** Notes that everything was deleted. @param now in milliseconds */
   noteAll(now: number): void {
     if (!this.any()) return;
     this.set(ALL, now);
-    this.sql.exec(`DELETE FROM deletions WHERE what <> '${ALL}' AND at <= ?`, now);
+    this.table.change(`DELETE FROM deletions WHERE what <> '${ALL}' AND at <= ?`, now);
   }
 
   /** Whether it was deleted after it was saved. @param at when it was saved, in milliseconds */
   since(what: Deletable, at: number): boolean {
-    if (!this.any()) return false;
-    return (
-      this.sql
-        .exec(
-          `SELECT 1 FROM deletions WHERE what IN ('${ALL}', ?) AND at >= ? LIMIT 1`,
-          keyOf(what),
-          at - CLOCKS_MS,
-        )
-        .toArray().length > 0
+    return this.table.has(
+      `SELECT 1 FROM deletions WHERE what IN ('${ALL}', ?) AND at >= ? LIMIT 1`,
+      keyOf(what),
+      at - CLOCKS_MS,
     );
   }
 
   /** Takes the row of a backup. */
   set(what: string, at: number): void {
-    this.begin();
-    this.sql.exec(
+    this.table.write(
       'INSERT INTO deletions (what, at) VALUES (?, ?) ON CONFLICT (what) DO UPDATE SET at = max(at, excluded.at)',
       what,
       at,

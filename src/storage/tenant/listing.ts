@@ -4,6 +4,7 @@
  * are: one that reaches the bound ends early, and says where.
  */
 import { idsIn, openingIn } from '../conversation/names.ts';
+import type { LazyTables } from '../tables.ts';
 
 export const SORTS = ['created', 'used', 'requests', 'net', 'paid'] as const;
 export const ORDERS = ['desc', 'asc'] as const;
@@ -118,7 +119,7 @@ export function comparePlaces(order: ListQuery['order']): (one: ListPlace, other
  * @param end of the names of those that are left out
  */
 export function listConversations(
-  sql: SqlStorage,
+  tables: LazyTables,
   sums: string,
   query: ListQuery,
   after: ListPlace | null,
@@ -127,7 +128,7 @@ export function listConversations(
 ): ListPart {
   const walks = WALKS[query.sort];
   const isWanted = filterOf(query, end);
-  const few = query.names ? fewNamed(sql, sums, query.names) : undefined;
+  const few = query.names ? fewNamed(tables, sums, query.names) : undefined;
   if (few) {
     const compare = comparePlaces(query.order);
     const found = few
@@ -141,7 +142,7 @@ export function listConversations(
   let looked = 0;
   for (let walk = after?.walk ?? 0; walk < walks.length && found.length < most; walk++) {
     const from = after?.walk === walk ? after : null;
-    for (const row of along(sql, sums, walks[walk] ?? BY_ID, query.order, from)) {
+    for (const row of along(tables, sums, walks[walk] ?? BY_ID, query.order, from)) {
       const one = listed(row, walks);
       if (one.walk === walk && isWanted(row)) found.push(one);
       if (found.length === most) break;
@@ -154,22 +155,20 @@ export function listConversations(
 }
 
 /** Those whose names start with a text; undefined if there are more than a page looks at. */
-function fewNamed(sql: SqlStorage, sums: string, names: string): Row[] | undefined {
-  const rows = sql
-    .exec<Row & Record<string, SqlStorageValue>>(
-      `SELECT ${COLUMNS} FROM conversations c LEFT JOIN ${sums} s ON s.conversation_id = c.conversation_id
-       WHERE c.name >= ? AND c.name < ? LIMIT ?`,
-      names,
-      `${names}\u{10ffff}`,
-      MOST_LOOKED_AT + 1,
-    )
-    .toArray();
+function fewNamed(tables: LazyTables, sums: string, names: string): Row[] | undefined {
+  const rows = tables.all<Row>(
+    `SELECT ${COLUMNS} FROM conversations c LEFT JOIN ${sums} s ON s.conversation_id = c.conversation_id
+     WHERE c.name >= ? AND c.name < ? LIMIT ?`,
+    names,
+    `${names}\u{10ffff}`,
+    MOST_LOOKED_AT + 1,
+  );
   return rows.length > MOST_LOOKED_AT ? undefined : rows;
 }
 
 /** The rows of a walk, which are read as they are asked for. */
 function* along(
-  sql: SqlStorage,
+  tables: LazyTables,
   sums: string,
   { column }: Walk,
   order: ListQuery['order'],
@@ -181,7 +180,7 @@ function* along(
   const id = isOfSums ? 's.conversation_id' : 'c.conversation_id';
   const beyond = order === 'desc' ? '<' : '>';
   const read = (where: string, ...values: number[]) =>
-    sql.exec<Row & Record<string, SqlStorageValue>>(
+    tables.each<Row>(
       `SELECT ${COLUMNS} FROM ${from} ON s.conversation_id = c.conversation_id WHERE ${where}
        ORDER BY ${column === null ? '' : `${column} ${order}, `}${id} ${order}`,
       ...values,

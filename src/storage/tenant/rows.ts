@@ -57,12 +57,10 @@ export interface Erasure {
 }
 
 export class TenantRows {
-  private readonly sql: SqlStorage;
-  private readonly tables: LazyTables;
+  readonly tables: LazyTables;
   readonly usage: UsageRows;
 
   constructor(tables: Tables) {
-    this.sql = tables.sql;
     this.tables = tables.lazy(['conversations', 'uses', 'erasure'], SCHEMA);
     this.usage = new UsageRows(tables);
   }
@@ -74,18 +72,16 @@ export class TenantRows {
   /** Notes that a conversation is in use, and its refs. @param now in milliseconds */
   note(conversation: string, refs: readonly string[], now: number): void {
     this.tables.make();
-    const { conversation_id } = this.sql
-      .exec<{ conversation_id: number }>(
-        `INSERT INTO conversations (name, last_used) VALUES (?, ?)
-         ON CONFLICT (name) DO UPDATE SET last_used = max(coalesce(last_used, 0), excluded.last_used), notes = notes + 1
-         RETURNING conversation_id`,
-        conversation,
-        now,
-      )
-      .one();
-    this.sql.exec(
+    const { id } = this.tables.one<{ id: number }>(
+      `INSERT INTO conversations (name, last_used) VALUES (?, ?)
+       ON CONFLICT (name) DO UPDATE SET last_used = max(coalesce(last_used, 0), excluded.last_used), notes = notes + 1
+       RETURNING conversation_id AS id`,
+      conversation,
+      now,
+    );
+    this.tables.write(
       'INSERT OR IGNORE INTO uses (ref, conversation_id) SELECT value, ? FROM json_each(?)',
-      conversation_id,
+      id,
       JSON.stringify(refs),
     );
   }
@@ -94,7 +90,7 @@ export class TenantRows {
   noteUse(conversation: string, ref: string): boolean {
     const id = this.idOf(conversation);
     if (id === undefined) return false;
-    this.sql.exec('INSERT OR IGNORE INTO uses (ref, conversation_id) VALUES (?, ?)', ref, id);
+    this.tables.write('INSERT OR IGNORE INTO uses (ref, conversation_id) VALUES (?, ?)', ref, id);
     return true;
   }
 
@@ -104,8 +100,7 @@ export class TenantRows {
    * @param now in milliseconds
    */
   noteRead(ref: string, now: number): void {
-    if (!this.exists()) return;
-    this.sql.exec(
+    this.tables.change(
       `UPDATE conversations SET last_used = max(coalesce(last_used, 0), ?)
        WHERE conversation_id IN (SELECT conversation_id FROM uses WHERE ref = ?)`,
       now,
@@ -115,8 +110,7 @@ export class TenantRows {
 
   /** @param end of the names of those that are left out */
   list(query: ListQuery, after: ListPlace | null, most: number, end: string): ListPart {
-    if (!this.exists()) return { found: [], stopped: null };
-    return listConversations(this.sql, this.usage.source, query, after, most, end);
+    return listConversations(this.tables, this.usage.source, query, after, most, end);
   }
 
   /** Sets what a conversation has sent and cost, if it is known. @param now in milliseconds */
@@ -129,8 +123,11 @@ export class TenantRows {
   find(conversation: string): KnownConversation | null {
     const id = this.idOf(conversation);
     if (id === undefined) return null;
-    const [noted] = this.noted('SELECT name, notes FROM conversations WHERE conversation_id = ?', id);
-    return noted ? { ...noted, sole: this.refs(SOLE, id) } : null;
+    const noted = this.tables.first<NotedConversation>(
+      'SELECT name, notes FROM conversations WHERE conversation_id = ?',
+      id,
+    );
+    return noted ? { ...noted, sole: this.tables.column(SOLE, id) } : null;
   }
 
   /** The refs that a conversation refers to, in key order; null if it is not known. */
@@ -138,21 +135,17 @@ export class TenantRows {
     const id = this.idOf(conversation);
     if (id === undefined) return null;
     const query = 'SELECT ref FROM uses WHERE conversation_id = ? AND ref > ? ORDER BY ref LIMIT ?';
-    return this.refs(query, id, after, most);
+    return this.tables.column(query, id, after, most);
   }
 
   /** The names of conversations that begin with it, the last used first. */
   namesWith(prefix: string, most: number): string[] {
-    if (!this.exists()) return [];
-    return this.sql
-      .exec<{ name: string }>(
-        'SELECT name FROM conversations WHERE name >= ? AND name < ? AND last_used IS NOT NULL ORDER BY last_used DESC, name LIMIT ?',
-        prefix,
-        `${prefix}\u{10ffff}`,
-        most,
-      )
-      .toArray()
-      .map(({ name }) => name);
+    return this.tables.column<string>(
+      'SELECT name FROM conversations WHERE name >= ? AND name < ? AND last_used IS NOT NULL ORDER BY last_used DESC, name LIMIT ?',
+      prefix,
+      `${prefix}\u{10ffff}`,
+      most,
+    );
   }
 
   /**
@@ -161,29 +154,24 @@ export class TenantRows {
    * @param session as it is in a name (`sessionIn`)
    */
   namesOfSession(session: string, most: number): string[] {
-    if (!this.exists()) return [];
     const end = `:${session}`;
-    return this.sql
-      .exec<{ name: string }>(
-        'SELECT name FROM conversations WHERE substr(name, ?) = ? AND last_used IS NOT NULL LIMIT ?',
-        -end.length,
-        end,
-        most,
-      )
-      .toArray()
-      .map(({ name }) => name);
+    return this.tables.column<string>(
+      'SELECT name FROM conversations WHERE substr(name, ?) = ? AND last_used IS NOT NULL LIMIT ?',
+      -end.length,
+      end,
+      most,
+    );
   }
 
   /** When any conversation was last used, in milliseconds since 1970; null without one. */
   lastUsed(): number | null {
-    if (!this.exists()) return null;
-    return this.sql.exec<{ at: number | null }>('SELECT max(last_used) AS at FROM conversations').one().at;
+    return this.tables.value<number | null>('SELECT max(last_used) FROM conversations') ?? null;
   }
 
   /** The refs among these that no conversation refers to. */
   unreferenced(refs: readonly string[]): string[] {
     if (!this.exists()) return [...refs];
-    return this.refs(
+    return this.tables.column(
       'SELECT value AS ref FROM json_each(?) WHERE NOT EXISTS (SELECT 1 FROM uses u WHERE u.ref = value)',
       JSON.stringify(refs),
     );
@@ -197,8 +185,8 @@ export class TenantRows {
     this.forgetSums(conversation);
     const id = this.idOf(conversation.name, conversation.notes);
     if (id === undefined) return;
-    this.sql.exec('DELETE FROM uses WHERE conversation_id = ?', id);
-    this.sql.exec('DELETE FROM conversations WHERE conversation_id = ?', id);
+    this.tables.change('DELETE FROM uses WHERE conversation_id = ?', id);
+    this.tables.change('DELETE FROM conversations WHERE conversation_id = ?', id);
   }
 
   /**
@@ -207,8 +195,7 @@ export class TenantRows {
    * @param before in milliseconds
    */
   unused(before: number, most: number): NotedConversation[] {
-    if (!this.exists()) return [];
-    return this.noted(
+    return this.tables.all(
       'SELECT name, notes FROM conversations WHERE last_used < ? ORDER BY last_used LIMIT ?',
       before,
       most,
@@ -223,19 +210,13 @@ export class TenantRows {
     this.forgetSums(conversation);
     const id = this.idOf(conversation.name, conversation.notes);
     if (id === undefined) return;
-    this.sql.exec('DELETE FROM uses WHERE conversation_id = ?', id);
-    this.sql.exec('UPDATE conversations SET last_used = NULL WHERE conversation_id = ?', id);
+    this.tables.change('DELETE FROM uses WHERE conversation_id = ?', id);
+    this.tables.change('UPDATE conversations SET last_used = NULL WHERE conversation_id = ?', id);
   }
 
   /** The erasure in progress. */
   erasure(): Erasure | undefined {
-    if (!this.exists()) return undefined;
-    return this.sql
-      .exec<{ id: number; before: number; after: string }>(
-        'SELECT erasure_id AS id, before, after FROM erasure',
-      )
-      .toArray()
-      .at(0);
+    return this.tables.first('SELECT erasure_id AS id, before, after FROM erasure');
   }
 
   /**
@@ -244,9 +225,8 @@ export class TenantRows {
    * @param before see `Erasure`
    */
   beginErasure(before: number): void {
-    this.tables.make();
     this.endErasure();
-    this.sql.exec(
+    this.tables.write(
       `INSERT INTO erasure (last_conversation, before, after)
        SELECT coalesce(max(conversation_id), 0), ?, '' FROM conversations`,
       before,
@@ -255,25 +235,25 @@ export class TenantRows {
 
   /** The next conversation to erase. */
   toErase(): NotedConversation | undefined {
-    return this.noted(
+    return this.tables.first(
       `SELECT name, notes FROM conversations WHERE conversation_id <= (SELECT last_conversation FROM erasure)
        ORDER BY conversation_id LIMIT 1`,
-    ).at(0);
+    );
   }
 
   /** Notes the progress of an erasure in R2, unless another one has begun. */
   erasedUpTo(after: string, { id }: Erasure): void {
-    this.sql.exec('UPDATE erasure SET after = ? WHERE erasure_id = ?', after, id);
+    this.tables.change('UPDATE erasure SET after = ? WHERE erasure_id = ?', after, id);
   }
 
   /** Ends an erasure, unless another one has begun; without an argument, any erasure. */
   endErasure(erasure?: Erasure): void {
-    this.sql.exec('DELETE FROM erasure WHERE erasure_id = coalesce(?, erasure_id)', erasure?.id ?? null);
+    this.tables.change('DELETE FROM erasure WHERE erasure_id = coalesce(?, erasure_id)', erasure?.id ?? null);
   }
 
   /** Whether there is nothing worth keeping. */
   isEmpty(): boolean {
-    return !this.exists() || this.noted('SELECT name, notes FROM conversations LIMIT 1').length === 0;
+    return !this.tables.has('SELECT 1 FROM conversations LIMIT 1');
   }
 
   private forgetSums({ name }: NotedConversation): void {
@@ -283,25 +263,10 @@ export class TenantRows {
 
   /** @param notes if given, the conversation must not have been noted more often */
   idOf(conversation: string, notes?: number): number | undefined {
-    if (!this.exists()) return undefined;
-    return this.sql
-      .exec<{ id: number }>(
-        'SELECT conversation_id AS id FROM conversations WHERE name = ? AND notes = coalesce(?, notes)',
-        conversation,
-        notes ?? null,
-      )
-      .toArray()
-      .at(0)?.id;
-  }
-
-  private refs(query: string, ...values: SqlStorageValue[]): string[] {
-    return this.sql
-      .exec<{ ref: string }>(query, ...values)
-      .toArray()
-      .map(({ ref }) => ref);
-  }
-
-  private noted(query: string, ...values: SqlStorageValue[]): NotedConversation[] {
-    return this.sql.exec<{ name: string; notes: number }>(query, ...values).toArray();
+    return this.tables.value(
+      'SELECT conversation_id FROM conversations WHERE name = ? AND notes = coalesce(?, notes)',
+      conversation,
+      notes ?? null,
+    );
   }
 }

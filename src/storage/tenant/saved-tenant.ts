@@ -67,13 +67,11 @@ const SAVE: RowRules = {
 
 export class TenantBackup {
   private readonly tables: Tables;
-  private readonly sql: SqlStorage;
   private readonly parts: TenantParts;
   private readonly backup: ObjectBackup;
 
   constructor(tables: Tables, parts: TenantParts) {
     this.tables = tables;
-    this.sql = tables.sql;
     this.parts = parts;
     this.backup = new ObjectBackup(tables);
   }
@@ -93,8 +91,7 @@ export class TenantBackup {
     this.parts.deletions.begin();
     const state = this.backup.putBack(saved, { take: this.taker(saved) });
     // So that isolates read the register again, if this is its object.
-    if (this.tables.groupOf('register_version')?.exists())
-      this.sql.exec('UPDATE register_version SET version = version + 1');
+    this.tables.groupOf('register_version')?.change('UPDATE register_version SET version = version + 1');
     return state;
   }
 
@@ -109,45 +106,35 @@ export class TenantBackup {
    * @param only the name of the only one that is saved, whose deletion is noted from now on
    */
   conversationAfter(id: number, only: string | null): SavedConversation | null {
-    if (!this.parts.rows.exists() || this.parts.rows.erasure()) return null;
-    if (only !== null) this.parts.deletions.begin();
-    const [next] = this.sql
-      .exec<{ id: number; name: string; used: number | null }>(
-        `SELECT ${REFERENCE} AS id, name, last_used AS used FROM conversations
-         WHERE ${REFERENCE} > ?1 AND (?2 IS NULL OR name = ?2) ORDER BY ${REFERENCE} LIMIT 1`,
-        id,
-        only,
-      )
-      .toArray();
+    const { rows, deletions } = this.parts;
+    if (rows.erasure()) return null;
+    if (only !== null && rows.exists()) deletions.begin();
+    const next = rows.tables.first<SavedConversation>(
+      `SELECT ${REFERENCE} AS id, name, last_used AS used FROM conversations
+       WHERE ${REFERENCE} > ?1 AND (?2 IS NULL OR name = ?2) ORDER BY ${REFERENCE} LIMIT 1`,
+      id,
+      only,
+    );
     return next ?? null;
   }
 
   /** The name of the next user with conversations. @param user the one before, or empty */
   userAfter(user: string): string | null {
-    if (!this.parts.rows.exists() || this.parts.rows.erasure()) return null;
-    const [next] = this.sql
-      .exec<{ name: string }>(
-        // Without a user, two colons follow each other.
-        "SELECT name FROM conversations WHERE name > ? AND name NOT LIKE '%::%' ORDER BY name LIMIT 1",
-        // After all of that user's conversations.
-        user === '' ? '' : `${user}:\u{10ffff}`,
-      )
-      .toArray();
-    return (next && userNameIn(next.name)) ?? null;
+    const { rows } = this.parts;
+    if (rows.erasure()) return null;
+    const next = rows.tables.value<string>(
+      // Without a user, two colons follow each other.
+      "SELECT name FROM conversations WHERE name > ? AND name NOT LIKE '%::%' ORDER BY name LIMIT 1",
+      // After all of that user's conversations.
+      user === '' ? '' : `${user}:\u{10ffff}`,
+    );
+    return (next && userNameIn(next)) ?? null;
   }
 
   /** The conversations that refer to each of the refs. */
   usersOf(refs: readonly string[]): string[][] {
-    if (!this.parts.rows.exists()) return refs.map(() => []);
-    return refs.map((ref) =>
-      this.sql
-        .exec<{ name: string }>(
-          `SELECT c.name FROM uses u JOIN conversations c ON c.${REFERENCE} = u.${REFERENCE} WHERE u.ref = ?`,
-          ref,
-        )
-        .toArray()
-        .map(({ name }) => name),
-    );
+    const query = `SELECT c.name FROM uses u JOIN conversations c ON c.${REFERENCE} = u.${REFERENCE} WHERE u.ref = ?`;
+    return refs.map((ref) => this.parts.rows.tables.column(query, ref));
   }
 
   /**

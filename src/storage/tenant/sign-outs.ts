@@ -6,29 +6,24 @@ const SCHEMA = `
 `;
 
 export class SignOuts {
-  private readonly sql: SqlStorage;
   private readonly tables: LazyTables;
 
   constructor(tables: Tables) {
-    this.sql = tables.sql;
     this.tables = tables.lazy(['sign_outs'], SCHEMA, { passing: true });
   }
 
   /** @param at in milliseconds: sign-ins that began until then are over */
   note(owners: readonly string[], at: number): void {
-    this.tables.make();
     for (const owner of owners)
-      this.sql.exec('INSERT OR REPLACE INTO sign_outs (owner, at) VALUES (?, ?)', owner, at);
+      this.tables.write('INSERT OR REPLACE INTO sign_outs (owner, at) VALUES (?, ?)', owner, at);
   }
 
   /** The newest of the owners', in milliseconds; 0 without one. */
   latest(owners: readonly string[]): number {
-    if (!this.tables.exists()) return 0;
-    return this.sql
-      .exec<{ at: number }>(
-        'SELECT coalesce(max(at), 0) AS at FROM sign_outs WHERE owner IN (SELECT value FROM json_each(?))',
-        JSON.stringify(owners),
-      )
-      .one().at;
+    const newest = this.tables.value<number | null>(
+      'SELECT max(at) FROM sign_outs WHERE owner IN (SELECT value FROM json_each(?))',
+      JSON.stringify(owners),
+    );
+    return newest ?? 0;
   }
 }

@@ -107,11 +107,9 @@ type CallRow = {
 };
 
 export class SpendingRows {
-  private readonly sql: SqlStorage;
   private readonly tables: LazyTables;
 
   constructor(tables: Tables) {
-    this.sql = tables.sql;
     this.tables = tables.lazy(['spend_calls', 'spend_days', 'caller_state'], SCHEMA);
   }
 
@@ -119,7 +117,6 @@ export class SpendingRows {
   reserve({ id, limits, isFurther, tokens, amount }: Reservation, now: number): Reserved {
     const closed = this.closed();
     if (closed) return { state: closed.state };
-    this.tables.make();
     this.tidy(now);
     if (this.call(id)) return { state: 'reserved', spent: this.spent(now) };
     const refused = this.refusal(limits, isFurther, now);
@@ -138,7 +135,6 @@ export class SpendingRows {
 
   /** Counts what a call has spent instead of what was reserved. @param now in milliseconds */
   settle({ id, at, isFurther, isSummary, tokens, amount }: EndedCall, now: number): void {
-    this.tables.make();
     const before = this.call(id);
     if (before && before.state !== 'reserved' && before.state !== 'lost') return;
     const requests = isFurther ? 0 : 1;
@@ -159,66 +155,54 @@ export class SpendingRows {
   spent(now: number): Spent {
     if (!this.tables.exists()) return { day: 0, month: 0, tokens: 0, requests: 0 };
     const today = dayOf(now);
-    const { day, month } = this.sql
-      .exec<{ day: number; month: number }>(
-        `SELECT coalesce(sum(iif(day = ?1, amount, 0)), 0) AS day, coalesce(sum(amount), 0) AS month
-         FROM (SELECT day, amount FROM spend_days WHERE day BETWEEN ?2 AND ?1
-           UNION ALL SELECT at / ${DAY_MS}, amount FROM spend_calls WHERE state = 'reserved')
-         WHERE day BETWEEN ?2 AND ?1`,
-        today,
-        monthOf(now).first,
-      )
-      .one();
-    const minute = this.sql
-      .exec<{ tokens: number; requests: number }>(
-        `SELECT coalesce(sum(tokens), 0) AS tokens, coalesce(sum(requests), 0) AS requests
-         FROM spend_calls WHERE at > ?`,
-        now - MINUTE_MS,
-      )
-      .one();
+    const { day, month } = this.tables.one<Pick<Spent, 'day' | 'month'>>(
+      `SELECT coalesce(sum(iif(day = ?1, amount, 0)), 0) AS day, coalesce(sum(amount), 0) AS month
+       FROM (SELECT day, amount FROM spend_days WHERE day BETWEEN ?2 AND ?1
+         UNION ALL SELECT at / ${DAY_MS}, amount FROM spend_calls WHERE state = 'reserved')
+       WHERE day BETWEEN ?2 AND ?1`,
+      today,
+      monthOf(now).first,
+    );
+    const minute = this.tables.one<Pick<Spent, 'tokens' | 'requests'>>(
+      `SELECT coalesce(sum(tokens), 0) AS tokens, coalesce(sum(requests), 0) AS requests
+       FROM spend_calls WHERE at > ?`,
+      now - MINUTE_MS,
+    );
     return { day, month, ...minute };
   }
 
   /** The sums of days, the oldest first. */
   days(from: number, to: number): SpentDay[] {
-    if (!this.tables.exists()) return [];
-    return this.sql
-      .exec<Record<keyof SpentDay, number>>(
-        'SELECT day, requests, tokens, amount, summaries FROM spend_days WHERE day BETWEEN ? AND ? ORDER BY day',
-        from,
-        to,
-      )
-      .toArray();
+    return this.tables.all<SpentDay>(
+      'SELECT day, requests, tokens, amount, summaries FROM spend_days WHERE day BETWEEN ? AND ? ORDER BY day',
+      from,
+      to,
+    );
   }
 
   /** Closes a caller, or opens it again. @param now in milliseconds */
   setState(state: CallerState, now: number): void {
-    if (state === 'active' && !this.tables.exists()) return;
-    this.tables.make();
-    this.sql.exec('DELETE FROM caller_state');
+    this.tables.change('DELETE FROM caller_state');
     if (state !== 'active')
-      this.sql.exec('INSERT INTO caller_state (state, since) VALUES (?, ?)', state, now);
+      this.tables.write('INSERT INTO caller_state (state, since) VALUES (?, ?)', state, now);
   }
 
   /** As what a caller is closed, and since when (in milliseconds since 1970). */
   closed(): Closed | undefined {
-    if (!this.tables.exists()) return undefined;
-    return this.sql.exec<Closed>('SELECT state, since FROM caller_state').toArray().at(0);
+    return this.tables.first<Closed>('SELECT state, since FROM caller_state');
   }
 
   /** Forgets what was spent. The caller stays closed. */
   clear(): void {
-    if (!this.tables.exists()) return;
-    this.sql.exec('DELETE FROM spend_calls');
-    this.sql.exec('DELETE FROM spend_days');
+    this.tables.change('DELETE FROM spend_calls');
+    this.tables.change('DELETE FROM spend_days');
   }
 
   /** Whether there is nothing worth keeping. */
   isEmpty(): boolean {
-    if (!this.tables.exists()) return true;
     const kept =
       'SELECT 1 FROM caller_state UNION ALL SELECT 1 FROM spend_days UNION ALL SELECT 1 FROM spend_calls';
-    return this.sql.exec(`${kept} LIMIT 1`).toArray().length === 0;
+    return !this.tables.has(`${kept} LIMIT 1`);
   }
 
   private refusal(limits: CallerLimits, isFurther: boolean, now: number): Refused | undefined {
@@ -229,21 +213,18 @@ export class SpendingRows {
   }
 
   private recent(now: number): RecentCall[] {
-    if (!this.tables.exists()) return [];
-    return this.sql
-      .exec<{ at: number; tokens: number; requests: number }>(
-        'SELECT at, tokens, requests FROM spend_calls WHERE at > ? ORDER BY at',
-        now - MINUTE_MS,
-      )
-      .toArray();
+    return this.tables.all<RecentCall>(
+      'SELECT at, tokens, requests FROM spend_calls WHERE at > ? ORDER BY at',
+      now - MINUTE_MS,
+    );
   }
 
   private call(id: string): CallRow | undefined {
-    return this.sql.exec<CallRow>('SELECT * FROM spend_calls WHERE call_id = ?', id).toArray().at(0);
+    return this.tables.first<CallRow>('SELECT * FROM spend_calls WHERE call_id = ?', id);
   }
 
   private insert({ call_id, at, requests, tokens, amount, state, ended_at }: CallRow): void {
-    this.sql.exec(
+    this.tables.write(
       `INSERT OR REPLACE INTO spend_calls (call_id, at, requests, tokens, amount, state, ended_at)
        VALUES (?, ?, ?, ?, ?, ?, ?)`,
       call_id,
@@ -257,7 +238,7 @@ export class SpendingRows {
   }
 
   private addToDay(at: number, { requests, tokens, amount, summaries }: Omit<SpentDay, 'day'>): void {
-    this.sql.exec(
+    this.tables.write(
       `INSERT INTO spend_days (day, requests, tokens, amount, summaries) VALUES (?1, ?2, ?3, ?4, ?5)
        ON CONFLICT (day) DO UPDATE SET requests = requests + ?2, tokens = tokens + ?3,
          amount = amount + ?4, summaries = summaries + ?5`,
@@ -271,20 +252,21 @@ export class SpendingRows {
 
   /** Counts what is overdue as spent, and drops what is past every minute and sum. */
   private tidy(now: number): void {
-    const overdue = this.sql
-      .exec<CallRow>(`SELECT * FROM spend_calls WHERE state = 'reserved' AND at <= ?`, now - RESERVED_MS)
-      .toArray();
+    const overdue = this.tables.all<CallRow>(
+      `SELECT * FROM spend_calls WHERE state = 'reserved' AND at <= ?`,
+      now - RESERVED_MS,
+    );
     for (const call of overdue) {
       this.insert({ ...call, state: 'lost' });
       this.addToDay(call.at, { ...call, summaries: 0 });
     }
     // Its end may be reported twice.
-    this.sql.exec(
+    this.tables.change(
       `DELETE FROM spend_calls WHERE (state = 'ended' AND at <= ?1 AND ended_at <= ?1)
-         OR (state NOT IN ('reserved', 'ended') AND at <= ?2)`,
+       OR (state NOT IN ('reserved', 'ended') AND at <= ?2)`,
       now - MINUTE_MS,
       now - RESERVED_MS - CORRECTED_MS,
     );
-    this.sql.exec('DELETE FROM spend_days WHERE day <= ?', dayOf(now) - KEPT_DAYS);
+    this.tables.change('DELETE FROM spend_days WHERE day <= ?', dayOf(now) - KEPT_DAYS);
   }
 }

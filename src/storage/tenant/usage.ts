@@ -98,12 +98,10 @@ export interface UsedConversation {
 }
 
 export class UsageRows {
-  private readonly sql: SqlStorage;
   private readonly tables: LazyTables;
   private readonly sums: LazyTables;
 
   constructor(tables: Tables) {
-    this.sql = tables.sql;
     this.tables = tables.lazy(['day_sums'], SCHEMA, { added: ADDED });
     this.sums = tables.lazy(['conversation_sums'], SUMS_SCHEMA, { added: [PAID, LAST_STATUS, AGENT] });
   }
@@ -117,13 +115,11 @@ export class UsageRows {
   /** Sets the sums of a conversation. @param now in milliseconds since 1970 */
   set(id: number, sums: ConversationSums, now: number): void {
     const { requests, net, lastRequest, model, paid, lastStatus, agent, days } = sums;
-    this.tables.make();
-    this.sums.make();
     const oldest = dayOf(now) - KEPT_DAYS + 1;
-    this.sql.exec(SET_SUMS, id, requests, net, lastRequest, model, paid, lastStatus, agent);
+    this.sums.write(SET_SUMS, id, requests, net, lastRequest, model, paid, lastStatus, agent);
     for (const [day, ofDay] of Object.entries(days))
       if (Number(day) >= oldest)
-        this.sql.exec(
+        this.tables.write(
           SET_DAY,
           Number(day),
           id,
@@ -131,14 +127,13 @@ export class UsageRows {
           ...NAMED_SUMS_NAMES.map((name) => JSON.stringify(ofDay[name] ?? {})),
           ...LAST_TIMES.map((name) => ofDay[name] ?? 0),
         );
-    this.sql.exec('DELETE FROM day_sums WHERE day < ?', oldest);
+    this.tables.change('DELETE FROM day_sums WHERE day < ?', oldest);
   }
 
   /** Each conversation with its sums of some days. */
   *conversations(from: number, to: number): Generator<UsedConversation> {
-    if (!this.tables.exists()) return;
     const sums = DAY_SUMS_NAMES.map((name) => `sum(d.${name}) AS ${name}`);
-    const rows = this.sql.exec<Omit<UsedConversation, 'sums'> & Record<keyof typeof NO_DAY_SUMS, number>>(
+    const rows = this.tables.each<Omit<UsedConversation, 'sums'> & Record<keyof typeof NO_DAY_SUMS, number>>(
       `SELECT c.name, s.model, ${sums.join(', ')}
        FROM day_sums d JOIN conversations c ON c.conversation_id = d.conversation_id
        LEFT JOIN conversation_sums s ON s.conversation_id = d.conversation_id
@@ -151,8 +146,7 @@ export class UsageRows {
 
   /** The sums of all conversations by day. Days without requests are not among them. */
   days(from: number, to: number): SumsByDay {
-    if (!this.tables.exists()) return {};
-    const rows = this.sql.exec<Record<'day' | keyof typeof NO_DAY_SUMS, number>>(
+    const rows = this.tables.each<Record<'day' | keyof typeof NO_DAY_SUMS, number>>(
       `SELECT day, ${DAY_SUMS_NAMES.map((name) => `sum(${name}) AS ${name}`).join(', ')}
        FROM day_sums WHERE day BETWEEN ? AND ? GROUP BY day`,
       from,
@@ -174,7 +168,7 @@ export class UsageRows {
       (field) =>
         `CASE WHEN count(value ->> '${field}') = count(*) THEN sum(value ->> '${field}') END AS ${field}`,
     );
-    return this.sql.exec<{ day: number; key: string } & Record<string, SqlStorageValue>>(
+    return this.tables.each<{ day: number; key: string } & Record<string, SqlStorageValue>>(
       `SELECT day, key, ${sums.join(', ')} FROM day_sums, json_each(${name})
        WHERE day BETWEEN ? AND ? GROUP BY day, key`,
       from,
@@ -184,8 +178,7 @@ export class UsageRows {
 
   /** Forgets a conversation. */
   delete(id: number): void {
-    if (!this.sums.exists() || !this.tables.exists()) return;
-    this.sql.exec('DELETE FROM conversation_sums WHERE conversation_id = ?', id);
-    this.sql.exec(`DELETE FROM day_sums WHERE conversation_id = ?1 AND ${DAYS}`, id);
+    this.sums.change('DELETE FROM conversation_sums WHERE conversation_id = ?', id);
+    this.tables.change(`DELETE FROM day_sums WHERE conversation_id = ?1 AND ${DAYS}`, id);
   }
 }

@@ -31,7 +31,6 @@ const SCHEMA =
 export class UserMemoryObject extends DurableObject<Env> implements UserApi {
   protected log: Log = createObjectLog(this.env);
 
-  private readonly sql = this.ctx.storage.sql;
   private readonly tables = new Tables(this.ctx.storage);
   private readonly table = this.tables.lazy(['summaries'], SCHEMA, { oldest: 'since' });
 
@@ -39,8 +38,7 @@ export class UserMemoryObject extends DurableObject<Env> implements UserApi {
 
   put({ conversation, text, at }: UserSummary): void {
     assertFits(text);
-    this.table.make();
-    this.sql.exec(
+    this.table.write(
       `INSERT INTO summaries (conversation, text, at, since) VALUES (?, ?, ?, ?)
        ON CONFLICT (conversation) DO UPDATE SET text = excluded.text, at = excluded.at WHERE excluded.at >= at`,
       conversation,
@@ -48,39 +46,33 @@ export class UserMemoryObject extends DurableObject<Env> implements UserApi {
       at,
       Date.now(),
     );
-    this.sql.exec(
+    this.table.change(
       `DELETE FROM summaries WHERE conversation IN
        (SELECT conversation FROM summaries ORDER BY at DESC, conversation LIMIT -1 OFFSET ${KEPT})`,
     );
   }
 
   latest({ except, most }: { readonly except: string; readonly most: number }): UserEntry[] {
-    if (!this.table.exists()) return [];
-    return this.sql
-      .exec<Pick<UserEntry, keyof UserEntry>>(
-        'SELECT conversation, text, at, since FROM summaries WHERE conversation <> ? ORDER BY at DESC, conversation LIMIT ?',
-        except,
-        most,
-      )
-      .toArray();
+    return this.table.all<UserEntry>(
+      'SELECT conversation, text, at, since FROM summaries WHERE conversation <> ? ORDER BY at DESC, conversation LIMIT ?',
+      except,
+      most,
+    );
   }
 
   holds(sources: readonly BlockSource[]): boolean {
-    if (!this.table.exists()) return sources.length === 0;
-    return sources.every(
-      ({ conversation, since }) =>
-        this.sql
-          .exec('SELECT 1 FROM summaries WHERE conversation = ? AND since = ?', conversation, since)
-          .toArray().length > 0,
+    return sources.every(({ conversation, since }) =>
+      this.table.has('SELECT 1 FROM summaries WHERE conversation = ? AND since = ?', conversation, since),
     );
   }
 
   async forget(conversation: string): Promise<boolean> {
     if (!this.table.exists()) return false;
-    const forgotten = this.sql
-      .exec('DELETE FROM summaries WHERE conversation = ? RETURNING conversation', conversation)
-      .toArray();
-    if (this.sql.exec('SELECT 1 FROM summaries LIMIT 1').toArray().length === 0) await this.clear();
+    const forgotten = this.table.all(
+      'DELETE FROM summaries WHERE conversation = ? RETURNING conversation',
+      conversation,
+    );
+    if (!this.table.has('SELECT 1 FROM summaries LIMIT 1')) await this.clear();
     return forgotten.length > 0;
   }
 

@@ -4,6 +4,7 @@ import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { TenantMemory } from '../../../src/index.ts';
 import { conversationName } from '../../../src/storage/conversation/names.ts';
+import { LazyTables } from '../../../src/storage/tables.ts';
 import {
   type ListPart,
   type ListQuery,
@@ -45,8 +46,11 @@ describe('a list of many conversations', () => {
             return cursor;
           },
         } as SqlStorage;
+        const tables = new LazyTables(counting, ['conversations'], '');
+        tables.exists();
+        cursors.length = 0;
         const asked: ListQuery = { sort: 'used', order: 'desc', text: '', ...query };
-        const part = listConversations(counting, 'conversation_sums', asked, after, most, ':#none');
+        const part = listConversations(tables, 'conversation_sums', asked, after, most, ':#none');
         const rows = cursors.reduce((sum, { rowsRead }) => sum + rowsRead, 0);
         read.push({ found: part.found.map(({ at }) => at), rows, stopped: part.stopped !== null });
         if (!part.stopped && part.found.length < most) break;
