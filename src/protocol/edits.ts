@@ -12,9 +12,22 @@ import { MOST_MARKS } from '../memory/plan/marks.ts';
 import type { View } from '../memory/plan/view.ts';
 import { type JsonSpan, levels } from './json/outline.ts';
 import { fieldOf, jsonOf, type Splice, textOf, within } from './json/spans.ts';
-import type { CacheMarks } from './model-request.ts';
 import type { TextType } from './parts.ts';
 import { BREAKPOINTS } from './unmarked.ts';
+
+/** Marks of the upstream's prompt cache, as a protocol has them. */
+export interface CacheMarks {
+  /** The member of a part that is one. */
+  readonly field: string;
+  /** The value of Precis's, as JSON. */
+  readonly json: string;
+  /** The most in a body: the caller's and Precis's. */
+  readonly most: number;
+  /** Whether callers of models whose callers place marks set them in this form. */
+  readonly areCallers: boolean;
+  /** Matches an error about one. Servers word it differently. */
+  readonly refusal: RegExp;
+}
 
 /** A message as far as edits need it. */
 interface Spoken {

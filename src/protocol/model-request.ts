@@ -1,12 +1,19 @@
 /** A request to a model, independent of its wire format. */
+import { bufferOf } from '../lib/bytes.ts';
+import { asObject, isObject } from '../lib/json.ts';
 import type { Message } from '../memory/conversation/message.ts';
 import type { View } from '../memory/plan/view.ts';
 import type { Tools } from '../memory/tokens/tokens.ts';
 import type { OwnField } from './body.ts';
+import { type CacheMarks, marksIn, OPENAI_MARKS } from './edits.ts';
+import type { JsonSpan } from './json/outline.ts';
+import { fieldOf, jsonOf, type Member, type Splice, textOf } from './json/spans.ts';
+import { KeptContents } from './kept-contents.ts';
 import type { ReadArray } from './known-array.ts';
 import type { Protocol } from './protocol.ts';
-import type { Opened, StoredName } from './stored-names.ts';
-import type { FunctionTool } from './tools.ts';
+import { findStoredName, type Opened, type StoredName } from './stored-names.ts';
+import { leavesOurs } from './tool-choice.ts';
+import { type FunctionTool, readTools } from './tools.ts';
 import type { KnownStart } from './written-bodies.ts';
 
 /** A message in the caller's bytes. */
@@ -34,20 +41,6 @@ export interface SharedAccount {
    * @returns undefined if the body gets none
    */
   cacheKey(key: string | undefined): string | undefined;
-}
-
-/** Marks of the upstream's prompt cache, as a protocol has them. */
-export interface CacheMarks {
-  /** The member of a part that is one. */
-  readonly field: string;
-  /** The value of Precis's, as JSON. */
-  readonly json: string;
-  /** The most in a body: the caller's and Precis's. */
-  readonly most: number;
-  /** Whether callers of models whose callers place marks set them in this form. */
-  readonly areCallers: boolean;
-  /** Matches an error about one. Servers word it differently. */
-  readonly refusal: RegExp;
 }
 
 /** A part of a conversation that its API is to summarize. */
@@ -117,92 +110,237 @@ export interface Additions {
   readonly thinkingFrom?: number;
 }
 
-export interface ModelRequest {
+/**
+ * A body with more messages, items or tools is forwarded without edits
+ * (docs/design.md#9-tokens-and-bytes).
+ */
+export const MOST_MESSAGES = 20_000;
+
+const CACHE_KEY = 'prompt_cache_key';
+
+/** A body, which a protocol reads and writes: what all have in common, and what each says. */
+export abstract class ModelRequest {
   /** The body unchanged. */
   readonly bytes: Uint8Array;
-  readonly protocol: Protocol;
+  readonly root: JsonSpan;
+  abstract readonly protocol: Protocol;
   /** The field that holds the conversation. */
-  readonly conversationField: 'messages' | 'input';
+  abstract readonly conversationField: 'messages' | 'input';
   /** Empty if there are too many. */
-  readonly messages: readonly WireMessage[];
-  /** The array that was read; undefined if there is none, or more than `MOST_MESSAGES`. */
-  readonly array: ReadArray | undefined;
+  abstract readonly messages: readonly WireMessage[];
   /** Whether there are more than `MOST_MESSAGES`. */
-  readonly tooManyMessages: boolean;
-  /** The first message, if it has a field of its own and could be in the array. */
-  readonly instructions?: WireMessage | undefined;
+  abstract readonly tooManyMessages: boolean;
   readonly model: string | undefined;
   readonly tools: Tools | undefined;
   /** The caller's limit of the answer in tokens; 0 without one. */
-  readonly answerTokens: number;
-  /** Whether its API refuses a turn in progress that does not begin with thinking. */
-  readonly beginsThinking?: boolean;
+  abstract readonly answerTokens: number;
   /** The field that refers to a conversation stored upstream. No view can be made then. */
-  readonly upstreamState: string | undefined;
-  /** Names of the caller's tools, which Precis's must not repeat. */
-  readonly toolNames: ReadonlySet<string>;
-  readonly cacheMarks: CacheMarks;
-  /** How many marks the body has, or texts that look like one; exact below the most. */
-  readonly marks: number;
-  /**
-   * The last message with a mark of the caller's, or the last of all where one at the top moves
-   * along. −1 if tools alone have one; undefined without any.
-   */
-  readonly markedUntil: number | undefined;
-  /** Decoded on each call. */
-  readonly settings: RequestSettings;
-  /** Whether more has come since the request before than a cache looks back from the end. */
-  readonly isFarFromBefore: boolean;
-  /** Whether the caller gives the model tools. */
-  readonly hasTools: boolean;
-  /** The compaction that the request asks of the upstream; undefined without one. */
-  readonly compaction: { readonly threshold: number | undefined } | undefined;
+  readonly upstreamState: string | undefined = undefined;
   /** Whether upstreams of this protocol can compact. */
-  readonly hasCompaction: boolean;
+  readonly hasCompaction: boolean = false;
+  /** The contents of its messages. */
+  protected readonly kept = new KeptContents();
+
+  /** @param toolFields the fields that list tools */
+  constructor(bytes: Uint8Array, root: JsonSpan, toolFields: readonly string[]) {
+    this.bytes = bytes;
+    this.root = root;
+    const model = this.field('model');
+    this.model = typeof model === 'string' ? model : undefined;
+    this.tools = readTools(bytes, root, toolFields, MOST_MESSAGES);
+  }
+
+  /** The array that was read; undefined if there is none, or more than `MOST_MESSAGES`. */
+  abstract get array(): ReadArray | undefined;
+
+  /** The first message, if it has a field of its own and could be in the array. */
+  get instructions(): WireMessage | undefined {
+    return undefined;
+  }
+
+  /** Whether its API refuses a turn in progress that does not begin with thinking. */
+  get beginsThinking(): boolean {
+    return false;
+  }
+
+  /** Names of the caller's tools, which Precis's must not repeat. */
+  abstract get toolNames(): ReadonlySet<string>;
+
+  get cacheMarks(): CacheMarks {
+    return OPENAI_MARKS;
+  }
+
+  /** Whether more has come since the request before than a cache looks back from the end. */
+  abstract get isFarFromBefore(): boolean;
+
+  /** The compaction that the request asks of the upstream; undefined without one. */
+  get compaction(): { readonly threshold: number | undefined } | undefined {
+    return undefined;
+  }
+
   /** Whether the request asks for nothing but a compaction. */
-  readonly isCompaction: boolean;
+  get isCompaction(): boolean {
+    return false;
+  }
+
   /** Undefined where the API has none, or the request rules it out. */
-  readonly ownCompaction?: OwnCompaction | undefined;
+  get ownCompaction(): OwnCompaction | undefined {
+    return undefined;
+  }
+
   /**
    * Preamble messages that replace earlier parts of the conversation and can't be read here, such
    * as the upstream's own compactions.
    */
-  readonly compacted: readonly WireMessage[];
+  get compacted(): readonly WireMessage[] {
+    return [];
+  }
+
   /**
    * Whether the caller asks for the model's reasoning in a form that can be sent back. True if the
    * protocol has no other form.
    */
-  readonly asksReasoning: boolean;
-  /** Whether the answer must have a form, such as JSON, that several texts in a row have not. */
-  readonly asksForm: boolean;
+  get asksReasoning(): boolean {
+    return true;
+  }
+
   /** Whether its answer is a stream whose usage the caller does not ask for. */
-  readonly hidesUsage: boolean;
+  get hidesUsage(): boolean {
+    return false;
+  }
+
   /** Whether our tools can be added, which makes one answer of several. */
-  readonly takesTools: boolean;
-  /** Whether the model may call our tools at this request, as far as the caller chooses. */
-  readonly leavesOurs: boolean;
-  /**
-   * Finds a reference to something that the upstream has stored.
-   *
-   * @param opened kinds that are allowed
-   */
-  storedName(opened: Opened): StoredName | undefined;
-  /** The value of one of Precis' own fields; undefined if it is absent or null. */
-  own(field: OwnField): unknown;
-  /** The value of any other top-level field. */
-  field(key: string): unknown;
+  abstract get takesTools(): boolean;
+
   /** The JSON of one of our tools in this protocol. */
-  toolJson(tool: FunctionTool): string;
+  abstract toolJson(tool: FunctionTool): string;
+
   /**
    * The body for the upstream: own fields and marks cut out, and the view in place of the messages.
    *
    * @param kept see `spliceBody`
    */
-  write(view: View | undefined, additions?: Additions, kept?: KnownStart): Uint8Array;
+  abstract write(view: View | undefined, additions?: Additions, kept?: KnownStart): Uint8Array;
+
   /** Lets go of decoded contents, and keeps none of those that are decoded later. */
-  forgetContents(): void;
+  forgetContents(): void {
+    this.kept.close();
+  }
+
   /** Keeps decoded contents again, since the request has come again. */
-  keepContents(): void;
+  keepContents(): void {
+    this.kept.open();
+  }
+
+  /** Whether the answer must have a form, such as JSON, that several texts in a row have not. */
+  get asksForm(): boolean {
+    const { type = 'text' } = asObject(this.answerForm);
+    return type !== 'text';
+  }
+
+  /** What the request says of the form of the answer's text. */
+  protected abstract get answerForm(): unknown;
+  /** See `RequestSettings`. */
+  protected abstract get effort(): unknown;
+  protected abstract get verbosity(): unknown;
+
+  /** See `RequestSettings`. */
+  protected get user(): unknown {
+    return [this.field('safety_identifier'), this.field('user')];
+  }
+
+  /** Decoded on each call. */
+  get settings(): RequestSettings {
+    const { effort, user } = this;
+    return { effort, user, format: [this.answerForm, this.verbosity], key: this.field(CACHE_KEY) };
+  }
+
+  /** Whether the caller gives the model tools. */
+  get hasTools(): boolean {
+    const tools = fieldOf(this.root, 'tools')?.value;
+    return tools?.kind === 'array' && tools.items?.length !== 0;
+  }
+
+  /** Whether the model may call our tools at this request, as far as the caller chooses. */
+  get leavesOurs(): boolean {
+    return leavesOurs(this.field('tool_choice'));
+  }
+
+  /**
+   * Finds a reference to something that the upstream has stored.
+   *
+   * @param opened kinds that are allowed
+   */
+  storedName(opened: Opened): StoredName | undefined {
+    return findStoredName(this.bytes, this.root, this.protocol, opened);
+  }
+
+  /** A prompt cache key of the caller's alone, if others share the account and none is added. */
+  cacheKey({ shared, cacheKey }: Pick<Additions, 'shared' | 'cacheKey'>): Member[] {
+    if (!shared || cacheKey !== undefined) return [];
+    const key = this.field(CACHE_KEY);
+    const own = shared.cacheKey(typeof key === 'string' ? key : undefined);
+    return own === undefined ? [] : [{ key: CACHE_KEY, json: JSON.stringify(own) }];
+  }
+
+  /**
+   * Puts a prompt cache key into a body that has none. It is first, so that a longer array still
+   * begins with the bytes of the request before.
+   */
+  keySplices({ cacheKey }: Pick<Additions, 'cacheKey'>): Splice[] {
+    const at = this.root.start + 1;
+    if (cacheKey === undefined || fieldOf(this.root, CACHE_KEY)) return [];
+    return [{ start: at, end: at, with: `"${CACHE_KEY}":${JSON.stringify(cacheKey)},` }];
+  }
+
+  /** How many marks the body has, or texts that look like one; exact below the most. */
+  get marks(): number {
+    return marksIn(this.bytes, this.cacheMarks.most, this.cacheMarks.field);
+  }
+
+  /**
+   * The last message with a mark of the caller's, or the last of all where one at the top moves
+   * along. −1 if tools alone have one; undefined without any.
+   */
+  get markedUntil(): number | undefined {
+    if (this.marks === 0) return undefined;
+    const { field } = this.cacheMarks;
+    if (isObject(this.field(field))) return this.messages.length - 1;
+    const mark = new RegExp(`"${field}"\\s*:\\s*\\{`);
+    const isMarked = (json: Uint8Array): boolean =>
+      marksIn(json, 1, field) > 0 && mark.test(bufferOf(json).toString('latin1'));
+    const last = this.messages.findLastIndex(({ json }) => isMarked(json));
+    return last >= 0 || mark.test(bufferOf(this.bytes).toString('latin1')) ? last : undefined;
+  }
+
+  /** The value of one of Precis' own fields; undefined if it is absent or null. */
+  own(field: OwnField): unknown {
+    return this.field(field) ?? undefined;
+  }
+
+  /** The value of any other top-level field. */
+  field(key: string): unknown {
+    const span = fieldOf(this.root, key)?.value;
+    return span ? jsonOf(this.bytes, span) : undefined;
+  }
+
+  /** The caller's tools; empty if the list is too long to be read. */
+  protected listedTools(): readonly unknown[] {
+    const list = fieldOf(this.root, 'tools')?.value;
+    return list?.items ? (jsonOf(this.bytes, list) as unknown[]) : [];
+  }
+
+  /** A field's value; undefined if it is absent or null. */
+  protected given(key: string): JsonSpan | undefined {
+    const value = fieldOf(this.root, key)?.value;
+    return value?.kind === 'literal' && textOf(this.bytes, value) === 'null' ? undefined : value;
+  }
+
+  /** A limit in tokens; undefined if the field is not a number above 0. */
+  protected limit(key: string): number | undefined {
+    const value = this.field(key);
+    return typeof value === 'number' && value > 0 ? value : undefined;
+  }
 }
 
 /** Precis's messages as JSON, to be put into a list. */

@@ -4,8 +4,7 @@
  * it had never been there.
  */
 import { elementAt } from '../lib/elements.ts';
-import { MOST_MESSAGES } from '../protocol/model-body.ts';
-import type { ModelRequest } from '../protocol/model-request.ts';
+import { MOST_MESSAGES, type ModelRequest } from '../protocol/model-request.ts';
 import type { Protocol } from '../protocol/protocol.ts';
 import { openedBody, otherProtocolOf, ownItemsIn, type Sealed } from '../protocol/sealed.ts';
 import type { Tenant } from '../tenant/identity.ts';

@@ -14,6 +14,7 @@ import type { View } from '../../memory/plan/view.ts';
 import { type BodyFault, isOwnField, scanBody } from '../body.ts';
 import { inputSplice } from '../call-input.ts';
 import {
+  type CacheMarks,
   CLAUDE_MARKS,
   latestMarks,
   markSplices,
@@ -27,11 +28,10 @@ import {
 import { type JsonSpan, levels, type Outline } from '../json/outline.ts';
 import { cutMembers, fieldOf, memberSplices, type Splice, splice, textOf, within } from '../json/spans.ts';
 import { KnownMessages, type ReadArray, type SharedArray } from '../known-array.ts';
-import { MOST_MESSAGES, ModelBody } from '../model-body.ts';
 import {
   type Additions,
-  type CacheMarks,
-  type ModelRequest,
+  MOST_MESSAGES,
+  ModelRequest,
   splitPreamble,
   type ViewParts,
 } from '../model-request.ts';
@@ -62,11 +62,10 @@ const OUTLINE: ReadonlyMap<string, Outline> = new Map([
 const STREAM_OPTIONS = 'stream_options';
 
 /** A body of `POST /v1/chat/completions` or `POST /v1/compact`. */
-export class ChatRequest extends ModelBody implements ModelRequest {
+export class ChatRequest extends ModelRequest {
   readonly protocol = 'chat';
   readonly conversationField = 'messages';
   readonly messages: readonly ChatMessage[];
-  /** Whether there are more than `MOST_MESSAGES`. */
   readonly tooManyMessages: boolean;
   readonly answerTokens: number;
 
@@ -108,14 +107,6 @@ export class ChatRequest extends ModelBody implements ModelRequest {
     const at = this.root.start + 1;
     return [{ start: at, end: at, with: `"${STREAM_OPTIONS}":${json},` }];
   }
-
-  /** Chat has no upstream state and no native compaction. */
-  readonly upstreamState = undefined;
-  readonly compaction = undefined;
-  readonly hasCompaction = false;
-  readonly asksReasoning = true;
-  readonly isCompaction = false;
-  readonly compacted = [];
 
   get array(): ReadArray | undefined {
     if (this.tooManyMessages) return undefined;

@@ -5,9 +5,9 @@
 import { asObject, asString, isObject, type JsonObject } from '../../lib/json.ts';
 import type { Weight } from '../../memory/conversation/message.ts';
 import { isThinkingPart } from '../chat/reasoning.ts';
+import type { CacheMarks } from '../edits.ts';
 import type { JsonSpan } from '../json/outline.ts';
 import { fieldOf, jsonOf, textOf } from '../json/spans.ts';
-import type { CacheMarks } from '../model-request.ts';
 import { ENCRYPTED_CHARACTERS, FILE, imagePrice, type PartFormat, weightOfJson } from '../parts.ts';
 
 /** The fields of a block that are ever read. */

@@ -9,8 +9,8 @@ import type { ShownSummary } from '../../memory/edits/shown-summary.ts';
 import type { TokenUsage } from '../../memory/plan/report.ts';
 import { levels, type Outline } from '../json/outline.ts';
 import { fieldOf, jsonOf, memberSplices, scanObject, splice, textOf } from '../json/spans.ts';
-import { MOST_MESSAGES } from '../model-body.ts';
 import type { CompactionRange, ModelRequest, OwnCompaction } from '../model-request.ts';
+import { MOST_MESSAGES } from '../model-request.ts';
 import { MARK_FIELD } from './block.ts';
 import { countedUsage } from './usage.ts';
 

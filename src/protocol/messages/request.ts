@@ -11,18 +11,17 @@ import { asObject } from '../../lib/json.ts';
 import type { Result } from '../../lib/result.ts';
 import type { View } from '../../memory/plan/view.ts';
 import { type BodyFault, isOwnField, scanBody } from '../body.ts';
-import { latestMarks, marksIn } from '../edits.ts';
+import { type CacheMarks, latestMarks, marksIn } from '../edits.ts';
 import type { JsonSpan, Outline } from '../json/outline.ts';
 import { fieldOf, type Member, memberSplices, type Splice } from '../json/spans.ts';
 import { KnownMessages, type ReadArray, type SharedArray } from '../known-array.ts';
 import { DeferredTools } from '../loaded-tools.ts';
-import { MOST_MESSAGES, ModelBody } from '../model-body.ts';
 import {
   type Additions,
-  type CacheMarks,
   type InjectedMessage,
   injectedJson,
-  type ModelRequest,
+  MOST_MESSAGES,
+  ModelRequest,
   type OwnCompaction,
   type WireMessage,
 } from '../model-request.ts';
@@ -73,14 +72,14 @@ const THREAD = 'thread';
 const DIAGNOSTICS = 'diagnostics';
 
 /** A body of `POST /v1/messages`. */
-export class MessagesRequest extends ModelBody implements ModelRequest {
+export class MessagesRequest extends ModelRequest {
   readonly protocol = 'messages';
   readonly conversationField = 'messages';
   /** The entries of `system`, then the entries of `messages`. */
   readonly messages: readonly (SystemEntry | ElementMessage)[];
   readonly tooManyMessages: boolean;
   readonly answerTokens: number;
-  readonly upstreamState: typeof THREAD | undefined;
+  override readonly upstreamState: typeof THREAD | undefined;
   private readonly list: JsonSpan;
   private readonly elements: readonly Element[];
   private readonly before: readonly SystemEntry[];
@@ -113,30 +112,26 @@ export class MessagesRequest extends ModelBody implements ModelRequest {
     this.upstreamState = this.given(THREAD) && THREAD;
   }
 
-  readonly compaction = undefined;
-  readonly hasCompaction = false;
-  readonly asksReasoning = true;
-
   override get cacheMarks(): CacheMarks {
     return MESSAGES_MARKS;
   }
 
   /** So with a budget of thinking, and not where the model decides how much it thinks. */
-  get beginsThinking(): boolean {
+  override get beginsThinking(): boolean {
     return asObject(this.field('thinking')).type === 'enabled';
   }
 
   /** Whether it asks for the API's compaction, which must read all of it. */
-  get isCompaction(): boolean {
+  override get isCompaction(): boolean {
     return this.given('compaction') !== undefined;
   }
 
-  get ownCompaction(): OwnCompaction | undefined {
+  override get ownCompaction(): OwnCompaction | undefined {
     return ownCompaction(this);
   }
 
   /** The API's own summary, which begins the conversation. */
-  get compacted(): readonly WireMessage[] {
+  override get compacted(): readonly WireMessage[] {
     if (!this.mayHaveCompactions) return [];
     return this.messages.filter(
       (message) =>

@@ -1,7 +1,7 @@
 /** Which kinds of items an upstream's error names: by a place in the input, an id, or the kind. */
 import type { Outline } from '../json/outline.ts';
 import { fieldOf, jsonOf, scanObject } from '../json/spans.ts';
-import { MOST_MESSAGES } from '../model-body.ts';
+import { MOST_MESSAGES } from '../model-request.ts';
 
 const IDENTIFIED: Outline = {
   fields: new Map([

@@ -13,18 +13,17 @@ import { isClaude } from '../../memory/models/families.ts';
 import { canBear } from '../../memory/plan/marks.ts';
 import type { View } from '../../memory/plan/view.ts';
 import { type BodyFault, isOwnField, scanBody } from '../body.ts';
-import { CLAUDE_MARKS, latestMarks, OPENAI_MARKS } from '../edits.ts';
+import { type CacheMarks, CLAUDE_MARKS, latestMarks, OPENAI_MARKS } from '../edits.ts';
 import { FieldMessage, type FieldValue, fieldValue } from '../field-message.ts';
 import type { JsonSpan, Outline } from '../json/outline.ts';
 import { fieldOf, type Member, memberSplices, type Splice, textOf } from '../json/spans.ts';
 import { KnownMessages, type ReadArray, type SharedArray } from '../known-array.ts';
 import { DeferredTools, namesIn } from '../loaded-tools.ts';
-import { MOST_MESSAGES, ModelBody } from '../model-body.ts';
 import {
   type Additions,
-  type CacheMarks,
   injectedJson,
-  type ModelRequest,
+  MOST_MESSAGES,
+  ModelRequest,
   type WireMessage,
 } from '../model-request.ts';
 import { isFarFromBefore, movingPlaces } from '../moving-marks.ts';
@@ -67,14 +66,14 @@ const DEVELOPERS = new Set(['message', 'additional_tools', 'configuration_update
 const STATE_FIELDS = ['previous_response_id', 'conversation'] as const;
 
 /** A body of `POST /v1/responses`. */
-export class ResponsesRequest extends ModelBody implements ModelRequest {
+export class ResponsesRequest extends ModelRequest {
   readonly protocol = 'responses';
   readonly conversationField = 'input';
   /** `instructions` first, if there are any, then the input's items, grouped into messages. */
   readonly messages: readonly WireMessage[];
   readonly tooManyMessages: boolean;
   readonly answerTokens: number;
-  readonly upstreamState: string | undefined;
+  override readonly upstreamState: string | undefined;
   private readonly list: JsonSpan | undefined;
   /** `instructions`. */
   private readonly before: readonly Text[];
@@ -128,7 +127,7 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
   }
 
   /** Undefined without an array that could take them, and where there is nothing to move. */
-  get instructions(): Text | undefined {
+  override get instructions(): Text | undefined {
     const [first] = this.before;
     const takes = this.list?.kind === 'string' || this.list?.items !== undefined;
     return takes && first && first.value.length > EMPTY_JSON.length ? first : undefined;
@@ -157,7 +156,7 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
     return isFarFromBefore(this.messages, partsOf);
   }
 
-  get asksReasoning(): boolean {
+  override get asksReasoning(): boolean {
     return this.addedInclude.length === 0;
   }
 
@@ -180,9 +179,9 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
     return this.messages.flatMap((message) => (message instanceof ItemGroup ? message.addedTools : []));
   }
 
-  readonly hasCompaction = true;
+  override readonly hasCompaction = true;
 
-  get compaction(): { readonly threshold: number | undefined } | undefined {
+  override get compaction(): { readonly threshold: number | undefined } | undefined {
     const entry = this.managementEntries.map(asObject).find(({ type }) => type === 'compaction');
     if (!entry) return undefined;
     const threshold = entry.compact_threshold;
@@ -191,7 +190,7 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
   }
 
   /** Codex asks for a compaction with this as the last item. */
-  get isCompaction(): boolean {
+  override get isCompaction(): boolean {
     const last = this.messages.at(-1);
     return last instanceof ItemGroup && last.items.at(-1)?.type === TRIGGER;
   }
@@ -201,7 +200,7 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
     return this.preambleOf((type) => DEVELOPERS.has(type));
   }
 
-  get compacted(): readonly WireMessage[] {
+  override get compacted(): readonly WireMessage[] {
     return this.preambleOf((type) => !DEVELOPERS.has(type) && type !== TRIGGER);
   }
 
