@@ -62,6 +62,11 @@ export class ApiError extends Error {
   }
 }
 
+/** The caller's error for a value that can't be. @param param see `ApiError` */
+export function invalid(param: string | null | undefined, message: string): ApiError {
+  return new ApiError('invalid_value', message, param ?? null);
+}
+
 /** The caller's error for a bug in our code. Log the bug where it is caught. */
 export function internalError(): ApiError {
   return new ApiError('internal_error', 'Precis failed on this request.');

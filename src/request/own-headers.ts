@@ -1,6 +1,6 @@
 /** Headers of Precis that are spelled wrong: they are refused, since they can mean nothing else. */
 import { checkOwnHeader, UnknownHeader } from '../upstream/request.ts';
-import { ApiError } from './errors.ts';
+import { invalid } from './errors.ts';
 
 /** Checks all headers, before anything is done for the request. @throws ApiError */
 export function checkOwnHeaders(headers: Headers): void {
@@ -16,5 +16,5 @@ export function knownHeader(error: unknown): unknown {
   if (!(error instanceof UnknownHeader)) return error;
   const { header, meant } = error;
   const message = `${header} is not a header of Precis; the nearest known one is '${meant}'.`;
-  return new ApiError('invalid_value', message, header);
+  return invalid(header, message);
 }

@@ -7,7 +7,7 @@ import { asObject, asString, parseJson } from '../lib/json.ts';
 import type { Warning } from '../memory/plan/report.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import { claudeCodeSession, SESSION_HEADER } from './claude-code.ts';
-import { ApiError } from './errors.ts';
+import { invalid } from './errors.ts';
 
 /** In characters. Ids are part of logs, metadata and storage keys. */
 export const LONGEST_ID = 256;
@@ -62,11 +62,7 @@ export function withNames(owner: Owner, { conversation, user }: NamedOwner): Own
 
 function checkSame(inRequest: string | undefined, named: string, param: string): void {
   if (inRequest === undefined || inRequest === named) return;
-  throw new ApiError(
-    'invalid_value',
-    `The request names '${inRequest}' and its path '${named}'; both must name the same.`,
-    param,
-  );
+  throw invalid(param, `The request names '${inRequest}' and its path '${named}'; both must name the same.`);
 }
 
 /** The upstream validates OpenAI's own fields. A value that is no id is ignored here. */
@@ -111,10 +107,9 @@ export function checked(id: unknown, param: string | null): string | undefined {
   const text = Number.isSafeInteger(id) ? String(id) : id;
   if (typeof text === 'string' && text !== '' && text.length <= LONGEST_ID && !RELATIVE.has(text))
     return text;
-  throw new ApiError(
-    'invalid_value',
-    `The id of a user or a conversation must be a string of 1 to ${LONGEST_ID} characters, and neither '.' nor '..'.`,
+  throw invalid(
     param,
+    `The id of a user or a conversation must be a string of 1 to ${LONGEST_ID} characters, and neither '.' nor '..'.`,
   );
 }
 

@@ -6,7 +6,7 @@ import type { JsonSpan } from '../protocol/json/outline.ts';
 import { elementsOf, fieldOf, scanObject, textOf, within } from '../protocol/json/spans.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import { readBody } from '../request/body.ts';
-import { ApiError } from '../request/errors.ts';
+import { ApiError, invalid } from '../request/errors.ts';
 import type { RequestScope } from '../request/scope.ts';
 import type { AppEnv } from '../request/services.ts';
 import { ANTHROPIC, apiOfOpenAiBody, namesVersion } from '../upstream/api.ts';
@@ -130,5 +130,5 @@ function nothingGiven(): ApiError {
 export function flag(request: ModelRequest, name: 'force' | 'dry_run' | 'course'): boolean {
   const value = request.field(name) ?? false;
   if (typeof value === 'boolean') return value;
-  throw new ApiError('invalid_value', `${name} must be true or false.`, name);
+  throw invalid(name, `${name} must be true or false.`);
 }

@@ -5,7 +5,7 @@ import { secondsOf } from '../lib/seconds.ts';
 import { charactersIn, isLabel, LABEL_FORM, LONGEST_BLOCK } from '../memory/strategy/block-text.ts';
 import { quote } from '../memory/strategy/hint.ts';
 import { readBody } from '../request/body.ts';
-import { ApiError } from '../request/errors.ts';
+import { ApiError, invalid } from '../request/errors.ts';
 import { TenantBlocks } from '../request/memory-blocks.ts';
 import type { AppEnv } from '../request/services.ts';
 import { type ExpectedVersion, MOST_BLOCKS, type StoredBlock } from '../storage/tenant/blocks.ts';
@@ -82,7 +82,7 @@ async function blocksOf(c: Context<AppEnv>, use: 'read' | 'change'): Promise<Ten
 function labelOf(c: Context<AppEnv>): string {
   const label = c.req.param('label') ?? '';
   if (isLabel(label)) return label;
-  throw new ApiError('invalid_value', `The label of a memory block must have ${LABEL_FORM}.`, 'label');
+  throw invalid('label', `The label of a memory block must have ${LABEL_FORM}.`);
 }
 
 /** @throws ApiError that names the field */
@@ -92,18 +92,15 @@ async function readPut(request: Request): Promise<{ text: string; version: numbe
   if (!body) throw new ApiError('invalid_json', `${form}.`);
   const { text, version, ...rest } = body;
   const [other] = Object.keys(rest);
-  if (other !== undefined)
-    throw new ApiError('invalid_value', `${form}; ${quote(other)} is not a field of a block.`, other);
-  if (typeof text !== 'string')
-    throw new ApiError('invalid_value', `text must be a string; this one is ${quote(text)}.`, 'text');
+  if (other !== undefined) throw invalid(other, `${form}; ${quote(other)} is not a field of a block.`);
+  if (typeof text !== 'string') throw invalid('text', `text must be a string; this one is ${quote(text)}.`);
   const characters = charactersIn(text);
   if (characters > LONGEST_BLOCK) throw tooLong(characters);
   if (version === undefined || version === null) return { text, version: undefined };
   if (Number.isSafeInteger(version) && (version as number) >= 0) return { text, version: version as number };
-  throw new ApiError(
-    'invalid_value',
-    'version must be the number of the version that the block has; 0: the block must not exist.',
+  throw invalid(
     'version',
+    'version must be the number of the version that the block has; 0: the block must not exist.',
   );
 }
 
@@ -114,17 +111,12 @@ function expectedIn(c: Context<AppEnv>, inBody: number | undefined): ExpectedVer
   const [, digits] = /^(?:W\/)?"?(\d{1,15})"?$/.exec(header) ?? [];
   const expected = header === '*' ? 'any' : digits === undefined ? undefined : Number(digits);
   if (expected === undefined)
-    throw new ApiError(
-      'invalid_value',
-      'if-match must be * or the number of the version that the block has, such as "3".',
+    throw invalid(
       'if-match',
+      'if-match must be * or the number of the version that the block has, such as "3".',
     );
   if (inBody !== undefined && inBody !== expected)
-    throw new ApiError(
-      'invalid_value',
-      'version in the body and the header if-match name different versions.',
-      'version',
-    );
+    throw invalid('version', 'version in the body and the header if-match name different versions.');
   return expected;
 }
 
@@ -132,7 +124,7 @@ function expectedIn(c: Context<AppEnv>, inBody: number | undefined): ExpectedVer
 function versionIn(text: string | undefined, param: string): number | undefined {
   if (text === undefined) return undefined;
   if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
-  throw new ApiError('invalid_value', `${param} must be the number of a version, from 1 on.`, param);
+  throw invalid(param, `${param} must be the number of a version, from 1 on.`);
 }
 
 function blockAnswer(c: Context<AppEnv>, { updated_at, ...block }: StoredBlock, more: object = {}): Response {
@@ -162,9 +154,5 @@ function stale(label: string, version: number, inBody: number | undefined): ApiE
 }
 
 function tooLong(characters: number): ApiError {
-  return new ApiError(
-    'invalid_value',
-    `text must have at most ${LONGEST_BLOCK} characters; this one has ${characters}.`,
-    'text',
-  );
+  return invalid('text', `text must have at most ${LONGEST_BLOCK} characters; this one has ${characters}.`);
 }

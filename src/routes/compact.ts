@@ -25,7 +25,7 @@ import { sealedItem, sealedMessage } from '../protocol/sealed.ts';
 import { checkSize } from '../request/body.ts';
 import type { Call } from '../request/call.ts';
 import { sealingTenant } from '../request/callers/caller.ts';
-import { ApiError } from '../request/errors.ts';
+import { invalid } from '../request/errors.ts';
 import { checkPlanned } from '../request/known-key.ts';
 import { noteNamed } from '../request/named-refs.ts';
 import type { AppEnv } from '../request/services.ts';
@@ -208,9 +208,5 @@ type Format = 'messages' | 'conversation_memory' | 'opaque';
 function formatOf(request: ModelRequest): Format {
   const format = request.field('format') ?? 'messages';
   if (format === 'messages' || format === 'conversation_memory' || format === 'opaque') return format;
-  throw new ApiError(
-    'invalid_value',
-    "format must be 'messages', 'conversation_memory' or 'opaque'.",
-    'format',
-  );
+  throw invalid('format', "format must be 'messages', 'conversation_memory' or 'opaque'.");
 }

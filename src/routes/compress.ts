@@ -16,7 +16,7 @@ import {
 } from '../protocol/headroom.ts';
 import { readBody } from '../request/body.ts';
 import type { Call } from '../request/call.ts';
-import { ApiError } from '../request/errors.ts';
+import { ApiError, invalid } from '../request/errors.ts';
 import { noteNamed } from '../request/named-refs.ts';
 import type { AppEnv } from '../request/services.ts';
 import { shelfOf } from '../request/shelf.ts';
@@ -78,7 +78,7 @@ function chosenFor(call: Call, isBypassed: boolean): Call {
   if (chosen.source !== 'default' || chosen.strategy.mode !== 'none') return call;
   const budget = request.field('token_budget') ?? undefined;
   const strategy = parseStrategy({ mode: 'auto', ...(budget === undefined ? {} : { token_budget: budget }) });
-  if (!strategy.ok) throw new ApiError('invalid_value', strategy.reason.message, 'token_budget');
+  if (!strategy.ok) throw invalid('token_budget', strategy.reason.message);
   return { ...call, chosen: { ...chosen, strategy: strategy.value } };
 }
 

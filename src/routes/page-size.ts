@@ -1,5 +1,5 @@
 /** Numbers in a query that say how many: a page's size, days, tenants. */
-import { ApiError } from '../request/errors.ts';
+import { invalid } from '../request/errors.ts';
 
 export interface PageSizes {
   /** Without the parameter. */
@@ -17,5 +17,5 @@ export function countIn(name: string, text: string | undefined, { usual, largest
   if (text === undefined) return usual;
   const size = text.length <= String(largest).length && /^\d+$/.test(text) ? Number(text) : 0;
   if (size >= 1 && size <= largest) return size;
-  throw new ApiError('invalid_value', `${name} must be a number from 1 to ${largest}.`, name);
+  throw invalid(name, `${name} must be a number from 1 to ${largest}.`);
 }

@@ -3,7 +3,7 @@ import type { Context } from 'hono';
 import { secondsOf } from '../lib/seconds.ts';
 import { REF_PATTERN } from '../memory/conversation/refs.ts';
 import { hintFor, quote } from '../memory/strategy/hint.ts';
-import { ApiError } from '../request/errors.ts';
+import { ApiError, invalid } from '../request/errors.ts';
 import type { AppEnv, Services } from '../request/services.ts';
 import { shelfOf } from '../request/shelf.ts';
 import {
@@ -72,7 +72,7 @@ export async function listRefs(c: Context<AppEnv>): Promise<Response> {
   const stores = storesOf(services.bucket, await verifiedTenant(c, 'read'));
   const cursor = c.req.query('cursor');
   if (cursor !== undefined && !REF_PATTERN.test(cursor))
-    throw new ApiError('invalid_value', 'cursor must be the cursor of the previous page.', 'cursor');
+    throw invalid('cursor', 'cursor must be the cursor of the previous page.');
   const limit = pageSize(c.req.query('limit'), PAGE);
   const lists = await stored(c, () =>
     Promise.all(stores.map((store) => store.list(limit, cursor, services.log))),
@@ -140,7 +140,7 @@ function checkParameters(c: Context<AppEnv>): void {
   const unknown = Object.keys(c.req.query()).find((name) => !QUERY_PARAMETERS.includes(name));
   if (unknown === undefined) return;
   const hint = hintFor(unknown, QUERY_PARAMETERS, 'they');
-  throw new ApiError('invalid_value', `${quote(unknown)} is not a parameter of a ref; ${hint}.`, unknown);
+  throw invalid(unknown, `${quote(unknown)} is not a parameter of a ref; ${hint}.`);
 }
 
 /** Callers can't distinguish a forged ref from a missing one. */

@@ -11,7 +11,7 @@ import { idleReport } from '../memory/plan/report.ts';
 import { inWords } from '../memory/strategy/hint.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import type { Call } from '../request/call.ts';
-import { ApiError } from '../request/errors.ts';
+import { ApiError, invalid } from '../request/errors.ts';
 import { checkPlanned } from '../request/known-key.ts';
 import type { AppEnv } from '../request/services.ts';
 import { makeView } from '../view/make-view.ts';
@@ -54,10 +54,9 @@ function receiptIn(request: ModelRequest): Receipt {
   const parsed = receiptSchema.safeParse(request.field('receipt'), { error: inWords });
   if (parsed.success) return parsed.data;
   const path = ['receipt', ...(parsed.error.issues[0]?.path ?? [])].join('.');
-  throw new ApiError(
-    'invalid_value',
-    `${path} ${parsed.error.issues[0]?.message}. A receipt is memory.receipt of an answer with memory_report.`,
+  throw invalid(
     path,
+    `${path} ${parsed.error.issues[0]?.message}. A receipt is memory.receipt of an answer with memory_report.`,
   );
 }
 
@@ -83,7 +82,7 @@ async function planChecks(receipt: Receipt, call: Call): Promise<Check[]> {
   const parsed = parseStrategy(receipt.strategy);
   if (!parsed.ok) {
     const { field, message } = parsed.reason;
-    throw new ApiError('invalid_value', message, ['receipt.strategy', field].filter(Boolean).join('.'));
+    throw invalid(['receipt.strategy', field].filter(Boolean).join('.'), message);
   }
   const { limit } = receipt;
   const strategy = parsed.value;

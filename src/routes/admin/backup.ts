@@ -9,7 +9,7 @@ import { concat } from '../../lib/bytes.ts';
 import { parseObject } from '../../lib/json.ts';
 import { once } from '../../lib/once.ts';
 import { readBody } from '../../request/body.ts';
-import { ApiError } from '../../request/errors.ts';
+import { ApiError, invalid } from '../../request/errors.ts';
 import type { AppEnv, Services } from '../../request/services.ts';
 import { type BackupBeginning, backUp } from '../../storage/backup/backup.ts';
 import { callerRegister, REGISTER } from '../../storage/objects.ts';
@@ -65,10 +65,9 @@ async function readBeginning(request: Request, services: Services): Promise<Back
   const sent = parseObject(text === '' ? '{}' : text) ?? { body: null };
   const parsed = backupBody().safeParse(sent);
   if (!parsed.success)
-    throw new ApiError(
-      'invalid_value',
-      'The body may have caller, alone or with conversation and its user, or next of the previous answer, each as a string.',
+    throw invalid(
       Object.keys(sent)[0] ?? null,
+      'The body may have caller, alone or with conversation and its user, or next of the previous answer, each as a string.',
     );
   const { next, caller, conversation: id, user } = parsed.data;
   if (next !== undefined) return { next: new Uint8Array(Buffer.from(next, 'base64')) };
@@ -83,10 +82,9 @@ function idsOf(caller: string, { config, tenants }: Services): string[] {
   if (config.localTenant?.name === caller) return idsIn(tenants.ofLocal(caller));
   if (isTenantId(caller)) return [caller];
   if (config.access) return idsIn(tenants.ofName(caller));
-  throw new ApiError(
-    'invalid_value',
-    "caller is a name of ACCESS_KEYS or LOCAL_TENANT, or a tenant's id of 32 hexadecimal characters.",
+  throw invalid(
     'caller',
+    "caller is a name of ACCESS_KEYS or LOCAL_TENANT, or a tenant's id of 32 hexadecimal characters.",
   );
 }
 

@@ -6,7 +6,7 @@ import type { CallerLimits } from '../../memory/money/caller-limits.ts';
 import { callerLimitsSchema } from '../../memory/money/caller-schema.ts';
 import { inWords, quote } from '../../memory/strategy/hint.ts';
 import { readBody } from '../../request/body.ts';
-import { ApiError } from '../../request/errors.ts';
+import { ApiError, invalid } from '../../request/errors.ts';
 import type { AppEnv, Services } from '../../request/services.ts';
 import type { CallerChange } from '../../storage/tenant/callers.ts';
 import { deleted, stored } from '../stored.ts';
@@ -110,11 +110,7 @@ async function foundOrNew(callers: KnownCallers, name: string, { config }: Servi
     const isNew = config.access && !isTenantName(name);
     if (!(error instanceof ApiError) || !isNew) throw error;
     if (NEW_NAME.test(name)) return callers.newCaller(name);
-    throw new ApiError(
-      'invalid_value',
-      'The name of a new caller has up to 64 letters, digits, _, ., @ and -.',
-      'name',
-    );
+    throw invalid('name', 'The name of a new caller has up to 64 letters, digits, _, ., @ and -.');
   }
 }
 
@@ -131,13 +127,12 @@ async function change(
   key: string | undefined,
 ): Promise<Response> {
   if (found.kind === 'tenant' && (changes.limits || key !== undefined))
-    throw new ApiError(
-      'invalid_value',
-      'A caller without an access key of this deployment spends its own money: only its state can be set.',
+    throw invalid(
       key === undefined ? 'limits' : 'new_key',
+      'A caller without an access key of this deployment spends its own money: only its state can be set.',
     );
   if (found.isConfigured && key !== undefined)
-    throw new ApiError('invalid_value', `ACCESS_KEYS has the key of '${name}'; change it there.`, 'new_key');
+    throw invalid('new_key', `ACCESS_KEYS has the key of '${name}'; change it there.`);
   // A key that was made before the configuration had one for the name ends.
   const isSet = found.isConfigured || key !== undefined;
   const keyHash = isSet ? { keyHash: key ? (services.tenants.hashesOfKey(key)[0] ?? null) : null } : {};
@@ -174,17 +169,11 @@ async function readChange(request: Request): Promise<AskedChange> {
   const form = `The body must be a JSON object of ${FIELDS.join(', ')}`;
   if (!body) throw new ApiError('invalid_json', `${form}.`);
   const other = Object.keys(body).find((field) => !(FIELDS as readonly string[]).includes(field));
-  if (other !== undefined)
-    throw new ApiError('invalid_value', `${form}; ${quote(other)} is not one of them.`, other);
+  if (other !== undefined) throw invalid(other, `${form}; ${quote(other)} is not one of them.`);
   const { state, limits, new_key: newKey = false } = body;
   if (state !== undefined && state !== 'active' && state !== 'disabled')
-    throw new ApiError(
-      'invalid_value',
-      "state must be 'active' or 'disabled'; DELETE deletes a caller.",
-      'state',
-    );
-  if (typeof newKey !== 'boolean')
-    throw new ApiError('invalid_value', 'new_key must be true or false.', 'new_key');
+    throw invalid('state', "state must be 'active' or 'disabled'; DELETE deletes a caller.");
+  if (typeof newKey !== 'boolean') throw invalid('new_key', 'new_key must be true or false.');
   return { state, limits: readLimits(limits), newKey };
 }
 
@@ -192,7 +181,7 @@ function readLimits(limits: unknown): CallerLimits | null | undefined {
   if (limits === undefined || limits === null) return limits;
   const read = callerLimitsSchema.safeParse(limits, { error: inWords });
   if (read.success) return read.data;
-  throw new ApiError('invalid_value', `limits ${limitsFault(read.error)}.`, 'limits');
+  throw invalid('limits', `limits ${limitsFault(read.error)}.`);
 }
 
 /** Only what is there: the register keeps what is absent. */

@@ -14,7 +14,7 @@ import {
   type SumsByDay,
 } from '../../memory/run/day-sums.ts';
 import type { ShownCaller } from '../../reference/schemas/callers.ts';
-import { ApiError } from '../../request/errors.ts';
+import { ApiError, invalid } from '../../request/errors.ts';
 import type { Services } from '../../request/services.ts';
 import type { RegisteredCaller, SeenTenant } from '../../storage/tenant/callers.ts';
 import type { CallerUsage } from '../../storage/tenant/remote.ts';
@@ -245,7 +245,7 @@ function placeOf(cursor: string | undefined): ['name' | 'tenant', after: string]
   // The first tenants come after `tenant:`.
   const [, kind, after] = /^(name(?=:.)|tenant):(.*)$/s.exec(cursor) ?? [];
   if ((kind === 'name' || kind === 'tenant') && after !== undefined) return [kind, after];
-  throw new ApiError('invalid_value', 'cursor must be the cursor of the previous page.', 'cursor');
+  throw invalid('cursor', 'cursor must be the cursor of the previous page.');
 }
 
 function sumOf(days: SumsByDay, from: number): DaySums {

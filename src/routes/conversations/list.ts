@@ -3,7 +3,7 @@ import type { Context } from 'hono';
 import { secondsOf } from '../../lib/seconds.ts';
 import { AT_ONCE } from '../../lib/slots.ts';
 import { billSumsJson } from '../../memory/money/bill-sums.ts';
-import { ApiError } from '../../request/errors.ts';
+import { invalid } from '../../request/errors.ts';
 import type { AppEnv, Services } from '../../request/services.ts';
 import { idsIn, openingIn } from '../../storage/conversation/names.ts';
 import { ORDERS, OUTCOMES, type Range, SORTS } from '../../storage/tenant/listing.ts';
@@ -119,12 +119,12 @@ function oneOf<Value extends string>(
 ): Value | undefined {
   const known = values.find((value) => value === text);
   if (text === undefined || known) return known;
-  throw new ApiError('invalid_value', `${name} must be one of ${values.join(', ')}.`, name);
+  throw invalid(name, `${name} must be one of ${values.join(', ')}.`);
 }
 
 function textIn(name: string, text: string | undefined): string | undefined {
   if (text === undefined || text.length <= LONGEST_TEXT) return text;
-  throw new ApiError('invalid_value', `${name} must have at most ${LONGEST_TEXT} characters.`, name);
+  throw invalid(name, `${name} must have at most ${LONGEST_TEXT} characters.`);
 }
 
 /** @param factor from the unit of the parameters to the range's */
@@ -139,7 +139,7 @@ function rangeIn(
     const text = asked(name);
     if (text === undefined) return null;
     if (/^\d{1,15}$/.test(text)) return Number(text) * factor;
-    throw new ApiError('invalid_value', `${name} must be a whole number of ${unit}, 0 or more.`, name);
+    throw invalid(name, `${name} must be a whole number of ${unit}, 0 or more.`);
   };
   return { from: numberOf(from), to: numberOf(to) };
 }
@@ -154,5 +154,5 @@ function placeIn(cursor: string | undefined, { sort }: CallersQuery): Place | nu
   const [, index, at, value, walk] = /^(\d)-(\d{1,15})(?:-(-?\d{1,16})-(\d))?$/.exec(cursor) ?? [];
   if (index !== undefined && (value === undefined) === (sort === 'created'))
     return { index: Number(index), at: Number(at), value: Number(value ?? 0), walk: Number(walk ?? 0) };
-  throw new ApiError('invalid_value', 'cursor must be the cursor of the previous page.', 'cursor');
+  throw invalid('cursor', 'cursor must be the cursor of the previous page.');
 }

@@ -9,7 +9,7 @@ import { namesNone } from '../../memory/modes/strategy.ts';
 import { readBody } from '../../request/body.ts';
 import { parsedInjection, parsedStrategy } from '../../request/choose-strategy.ts';
 import { storedConversation } from '../../request/conversation.ts';
-import { ApiError } from '../../request/errors.ts';
+import { ApiError, invalid } from '../../request/errors.ts';
 import { checked } from '../../request/owner.ts';
 import type { AppEnv, Services } from '../../request/services.ts';
 import { checkSummarizer } from '../../request/summarizer-target.ts';
@@ -187,17 +187,15 @@ async function readChanges(request: Request, services: Services): Promise<Partia
   const { memory_strategy, memory_injection, ...rest } = body;
   const fixed = READ_ONLY.find((name) => name in rest);
   if (fixed !== undefined)
-    throw new ApiError(
-      'invalid_value',
-      `${fixed} can't be changed; the body has memory_strategy, memory_injection, or both.`,
+    throw invalid(
       fixed,
+      `${fixed} can't be changed; the body has memory_strategy, memory_injection, or both.`,
     );
   const bare = Object.keys(rest);
   if (bare.length > 0 && memory_strategy !== undefined)
-    throw new ApiError(
-      'invalid_value',
-      `${bare[0]} is not a member of the settings; the strategy's fields belong in memory_strategy.`,
+    throw invalid(
       bare[0],
+      `${bare[0]} is not a member of the settings; the strategy's fields belong in memory_strategy.`,
     );
   const strategy = bare.length > 0 ? rest : memory_strategy;
   const changes = {

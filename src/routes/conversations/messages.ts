@@ -8,7 +8,7 @@ import type { Warning } from '../../memory/plan/report.ts';
 import { levels } from '../../protocol/json/outline.ts';
 import { scanObject } from '../../protocol/json/spans.ts';
 import { storedConversation } from '../../request/conversation.ts';
-import { ApiError } from '../../request/errors.ts';
+import { invalid } from '../../request/errors.ts';
 import type { AppEnv } from '../../request/services.ts';
 import { Archive, type ArchivedMessage } from '../../storage/archive/archive.ts';
 import type { SearchPlace } from '../../storage/archive/search.ts';
@@ -124,10 +124,10 @@ function wholeJson(json: Uint8Array): Uint8Array[] {
 function partsOf(cursor: string, form: RegExp): (string | undefined)[] {
   const parts = form.exec(cursor);
   if (parts) return parts.slice(1);
-  throw new ApiError('invalid_value', 'cursor must be the cursor of the previous page.', 'cursor');
+  throw invalid('cursor', 'cursor must be the cursor of the previous page.');
 }
 
 function queryOf(value: string | undefined): string | undefined {
   if (value === undefined || (value.trim() !== '' && value.length <= LONGEST_QUERY)) return value;
-  throw new ApiError('invalid_value', `q must be words of at most ${LONGEST_QUERY} characters.`, 'q');
+  throw invalid('q', `q must be words of at most ${LONGEST_QUERY} characters.`);
 }

@@ -9,7 +9,7 @@ import type { ListedRun, RunEvent } from '../../memory/run/event.ts';
 import { outlineOfRun } from '../../memory/run/outline.ts';
 import { whyOf } from '../../memory/run/why.ts';
 import { storedConversation } from '../../request/conversation.ts';
-import { ApiError } from '../../request/errors.ts';
+import { ApiError, invalid } from '../../request/errors.ts';
 import type { AppEnv } from '../../request/services.ts';
 import type { Session } from '../../storage/conversation/names.ts';
 import type { ConversationMemoryStub } from '../../storage/objects.ts';
@@ -114,12 +114,12 @@ async function read<Found>(
 function placeIn(cursor: string | undefined): number | null {
   if (cursor === undefined) return null;
   if (/^[1-9]\d{0,14}$/.test(cursor)) return Number(cursor);
-  throw new ApiError('invalid_value', 'cursor must be the cursor of the previous page.', 'cursor');
+  throw invalid('cursor', 'cursor must be the cursor of the previous page.');
 }
 
 function numberIn(text: string): number {
   if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
-  throw new ApiError('invalid_value', 'The number of a request is 1 or more, as in the list.', 'n');
+  throw invalid('n', 'The number of a request is 1 or more, as in the list.');
 }
 
 function unknownRequest(id: string, n: number): ApiError {

@@ -9,7 +9,7 @@ import { parseObject } from '../../lib/json.ts';
 import { scanBody } from '../../protocol/body.ts';
 import { forgetMemory } from '../../request/beliefs.ts';
 import { readBody } from '../../request/body.ts';
-import { ApiError } from '../../request/errors.ts';
+import { ApiError, invalid } from '../../request/errors.ts';
 import type { AppEnv } from '../../request/services.ts';
 import type { ListedMemory, SavedMemory, Settings } from '../../storage/conversation/memories.ts';
 import { NO_TRANSCRIPT } from '../../summary/kept-transcript.ts';
@@ -63,7 +63,7 @@ async function readSaved(request: Request, { id, tenant, services }: Target): Pr
 function checkSize(settings: Settings): void {
   for (const [name, value] of Object.entries(settings))
     if (Buffer.byteLength(JSON.stringify(value)) > LARGEST_SETTINGS)
-      throw new ApiError('invalid_value', `${name} must have at most ${LARGEST_SETTINGS} bytes.`, name);
+      throw invalid(name, `${name} must have at most ${LARGEST_SETTINGS} bytes.`);
 }
 
 /**

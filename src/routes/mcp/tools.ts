@@ -10,7 +10,7 @@ import { measureOf } from '../../memory/models/facts.ts';
 import type { ToolResult } from '../../protocol/answers/tool-turn.ts';
 import { isCarried, type Media } from '../../protocol/held-media.ts';
 import { storedConversation } from '../../request/conversation.ts';
-import { ApiError } from '../../request/errors.ts';
+import { ApiError, invalid } from '../../request/errors.ts';
 import { checked } from '../../request/owner.ts';
 import type { AppEnv } from '../../request/services.ts';
 import { shelfOf } from '../../request/shelf.ts';
@@ -121,9 +121,9 @@ async function searchUser(
 ): Promise<Result<string, string>> {
   const services = c.get('services');
   if (!services.config.userArchives)
-    throw new ApiError('invalid_value', 'This deployment only searches single conversations.', 'scope');
+    throw invalid('scope', 'This deployment only searches single conversations.');
   const user = checked(c.req.header('x-memory-user') || inCall, 'user');
-  if (user === undefined) throw new ApiError('invalid_value', 'Which user? Call again with user.', 'user');
+  if (user === undefined) throw invalid('user', 'Which user? Call again with user.');
   const found = await stored(c, () => findHits(new UserArchive(user, tenant, services), query));
   const { counter } = await services.cachesOf(tenant).counting(measureOf(undefined));
   return { ok: true, value: found ? describeHits(found, counter) : 'Nothing is kept for this user yet.' };
@@ -143,11 +143,7 @@ function conversationOf(
     'conversation_id',
   );
   if (id === undefined)
-    throw new ApiError(
-      'invalid_value',
-      'Which conversation? Call again with conversation_id.',
-      'conversation_id',
-    );
+    throw invalid('conversation_id', 'Which conversation? Call again with conversation_id.');
   return { id, user: checked(c.req.header('x-memory-user') || search.user, 'user') };
 }
 

@@ -9,7 +9,7 @@ import { urlOf } from '../../lib/request-url.ts';
 import { secondsOf } from '../../lib/seconds.ts';
 import { DAY_MS } from '../../lib/utc-time.ts';
 import { readBody } from '../../request/body.ts';
-import { ApiError } from '../../request/errors.ts';
+import { invalid } from '../../request/errors.ts';
 import type { AppEnv } from '../../request/services.ts';
 import { tenantsOf } from '../../tenant/identity.ts';
 import { type Session, sealSession } from '../../tenant/session.ts';
@@ -69,7 +69,7 @@ export async function deleteSession(c: Context<AppEnv>): Promise<Response> {
   if (!whose) return c.notFound();
   const everywhere = c.req.query('everywhere') ?? 'false';
   if (everywhere !== 'true' && everywhere !== 'false')
-    throw new ApiError('invalid_value', "'everywhere' must be true or false.", 'everywhere');
+    throw invalid('everywhere', "'everywhere' must be true or false.");
   if (everywhere === 'true')
     await stored(c, () => c.get('services').register((stub) => stub.signOut(whose.owners, Date.now())));
   deleteCookie(c, SESSION_COOKIE, cookieOf(c, whose.of));
@@ -102,7 +102,7 @@ async function keepIn(request: Request): Promise<keyof typeof LASTS> {
   const body = parseObject(new TextDecoder().decode(await readBody(request, null, LARGEST_BODY)));
   const keep = body?.keep;
   if (keep === 'tab' || keep === 'browser') return keep;
-  throw new ApiError('invalid_value', '\'keep\' must be "tab" or "browser".', 'keep');
+  throw invalid('keep', '\'keep\' must be "tab" or "browser".');
 }
 
 function cookieOf(c: Context<AppEnv>, of: Session['of']) {
