@@ -1,5 +1,5 @@
 /** How long the prompt cache of a vendor keeps an unused prefix at most, as the vendor says. */
-import { baseName, rowOf } from './families.ts';
+import { rowOfModel } from './families.ts';
 import { PUBLISHED_PRICES } from './published-prices.ts';
 
 const MINUTE_MS = 60_000;
@@ -26,7 +26,7 @@ export function statedLifetimeOf(
   model: string | undefined,
   names: readonly string[] = [],
 ): number | undefined {
-  const row = model === undefined ? undefined : rowOf(baseName(model), PUBLISHED_PRICES);
+  const row = rowOfModel(model, PUBLISHED_PRICES);
   if (!row?.isLifetimeStated) return undefined;
   const named = names.flatMap((name) => row.lifetimes?.[name]?.lifetimeMs ?? RETENTIONS[name] ?? []);
   // One that is not known may be longer.

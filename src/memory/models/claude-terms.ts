@@ -6,10 +6,9 @@
  * others (read 2026-11), and for sampling and forced calls before 5.5
  * https://github.com/ENTERPILOT/GoModel/pull/856 (2026-09-02, second hand).
  */
-import { baseName, type FamilyRow, rowOf } from './families.ts';
-import { MINOR_VERSION } from './past-reasoning.ts';
+import { acceptsVersion, claude, type FamilyRow, type FirstOnly, rowOfModel, rows } from './families.ts';
 
-export interface ClaudeTerms {
+export interface ClaudeTerms extends FirstOnly {
   /** Who decides how much the model thinks: it does, by an effort, or a budget in tokens. */
   readonly thinking: 'adaptive' | 'budget' | 'never';
   /** Whether it thinks without being asked. */
@@ -24,12 +23,6 @@ export interface ClaudeTerms {
   readonly takesForced: boolean;
   /** Whether it takes messages of the system after the first user message. */
   readonly takesSystem: boolean;
-}
-
-interface TermsRow extends FamilyRow {
-  readonly terms: ClaudeTerms;
-  /** Whether minor versions after the first have other terms. */
-  readonly isFirst: boolean;
 }
 
 const NEWEST: ClaudeTerms = {
@@ -49,28 +42,23 @@ const BUDGETED: ClaudeTerms = { ...OPUS_4_6, thinking: 'budget', efforts: [] };
 const UNTHINKING: ClaudeTerms = { ...BUDGETED, thinking: 'never' };
 
 /** The longest family applies: a version that is not listed yet has the newest terms. */
-const ROWS: readonly TermsRow[] = [
-  ...rows(['mythos-preview'], { ...FIRST_5, takesSystem: false }),
-  ...rows(['fable-5', 'mythos-5'], FIRST_5, true),
-  ...rows(['opus-5'], QUIETED, true),
+const ROWS: readonly (ClaudeTerms & FamilyRow)[] = [
+  ...rows(claude(['mythos-preview']), { ...FIRST_5, takesSystem: false }),
+  ...rows(claude(['fable-5', 'mythos-5']), { ...FIRST_5, isFirst: true }),
+  ...rows(claude(['opus-5']), { ...QUIETED, isFirst: true }),
   // Sources contradict each other on its messages of the system.
-  ...rows(['sonnet-5'], { ...QUIETED, takesSystem: false }, true),
-  ...rows(['sonnet-5'], { ...NEWEST, off: 'between_tools' }),
-  ...rows(['haiku-5'], QUIETED),
-  ...rows(['opus-4.8'], OPUS_4_8),
-  ...rows(['opus-4.7'], OPUS_4_7),
-  ...rows(['opus-4.6', 'sonnet-4.6'], OPUS_4_6),
-  ...rows(['opus-4', 'sonnet-4', 'haiku-4', '3.7', 'sonnet-3.7'], BUDGETED),
-  ...rows(['3', 'haiku-3', 'sonnet-3', 'opus-3', '2', 'instant'], UNTHINKING),
-  { family: 'claude', terms: NEWEST, isFirst: false },
+  ...rows(claude(['sonnet-5']), { ...QUIETED, takesSystem: false, isFirst: true }),
+  ...rows(claude(['sonnet-5']), { ...NEWEST, off: 'between_tools' }),
+  ...rows(claude(['haiku-5']), QUIETED),
+  ...rows(claude(['opus-4.8']), OPUS_4_8),
+  ...rows(claude(['opus-4.7']), OPUS_4_7),
+  ...rows(claude(['opus-4.6', 'sonnet-4.6']), OPUS_4_6),
+  ...rows(claude(['opus-4', 'sonnet-4', 'haiku-4', '3.7', 'sonnet-3.7']), BUDGETED),
+  ...rows(claude(['3', 'haiku-3', 'sonnet-3', 'opus-3', '2', 'instant']), UNTHINKING),
+  { family: 'claude', ...NEWEST },
 ];
-
-function rows(models: readonly string[], terms: ClaudeTerms, isFirst = false): TermsRow[] {
-  return models.map((model) => ({ family: `claude-${model}`, terms, isFirst }));
-}
 
 /** The terms of a model by its name; one of another vendor is asked for nothing that may fail. */
 export function claudeTermsOf(model: string): ClaudeTerms {
-  const isMeant = ({ isFirst }: TermsRow, rest: string): boolean => !isFirst || !MINOR_VERSION.test(rest);
-  return rowOf(baseName(model), ROWS, isMeant)?.terms ?? UNTHINKING;
+  return rowOfModel(model, ROWS, acceptsVersion) ?? UNTHINKING;
 }

@@ -4,7 +4,16 @@
  */
 import * as specs from 'gpt-tokenizer/models';
 import { asObject } from '../../lib/json.ts';
-import { bareName, baseName, type FamilyRow, rowOf, spelling, vendorSpelling } from './families.ts';
+import {
+  bareName,
+  baseName,
+  type FamilyRow,
+  rowOf,
+  rowOfModel,
+  rows,
+  spelling,
+  vendorSpelling,
+} from './families.ts';
 
 /**
  * Base of the percentages for an unknown model (docs/design.md#the-strategy,
@@ -29,10 +38,6 @@ interface FamilyFacts {
   readonly factor: number;
 }
 
-interface FactsRow extends FamilyFacts {
-  readonly family: string;
-}
-
 const K = 1_000;
 const M = 1_000 * K;
 
@@ -46,18 +51,18 @@ const M = 1_000 * K;
  * by the family's, rounded up to two digits:
  * https://github.com/shisa-ai/shisa-v2/blob/main/eval/tokenizer-efficiency/tokenizer-eval-en.md
  */
-const FAMILIES: readonly FactsRow[] = [
+const FAMILIES: readonly (FamilyFacts & FamilyRow)[] = [
   // https://developers.openai.com/api/docs/models/gpt-6.2-sol (2026-11-17), and likewise for the
   // others.
-  ...families(['gpt-6', 'gpt-5.6'], { window: 1_050_000, input: 922 * K, output: 128 * K, factor: 1 }),
+  ...rows(['gpt-6', 'gpt-5.6'], { window: 1_050_000, input: 922 * K, output: 128 * K, factor: 1 }),
   // Names that gpt-tokenizer's table lacks, such as `gpt-3.5-turbo-16k`, by those that it has.
-  ...families(['gpt-3.5-turbo'], { window: 16_385, output: 4_096, factor: 1 }),
-  ...families(['gpt-3.5-turbo-instruct'], { window: 4_096, output: 4_096, factor: 1 }),
-  ...families(['gpt-4-32k'], { window: 32_768, output: 8_192, factor: 1 }),
-  ...families(['gpt-oss'], { window: 131_072, factor: 1 }),
+  ...rows(['gpt-3.5-turbo'], { window: 16_385, output: 4_096, factor: 1 }),
+  ...rows(['gpt-3.5-turbo-instruct'], { window: 4_096, output: 4_096, factor: 1 }),
+  ...rows(['gpt-4-32k'], { window: 32_768, output: 8_192, factor: 1 }),
+  ...rows(['gpt-oss'], { window: 131_072, factor: 1 }),
   // https://platform.claude.com/docs/en/models/haiku-5-5/overview (2026-10-07): the windows, and a
   // tokenizer since 4.7 with about 30 % more tokens than before.
-  ...families(
+  ...rows(
     [
       'claude-opus-4.7',
       'claude-opus-4.8',
@@ -71,58 +76,54 @@ const FAMILIES: readonly FactsRow[] = [
   ),
   // GPT-4o's tokens and 16 % more for English, 21 % for mathematics, 30 % for Python (here 25 %):
   // https://news.quarkybyte.com/understanding-tokenizer-differences-impacting-ai-model-costs-and-efficiency-2025-05-01
-  ...families(['claude-opus-4.6', 'claude-sonnet-4.6'], { window: M, output: 64 * K, factor: 1.25 }),
-  ...families(['claude'], { window: 200 * K, output: 64 * K, factor: 1.25 }),
+  ...rows(['claude-opus-4.6', 'claude-sonnet-4.6'], { window: M, output: 64 * K, factor: 1.25 }),
+  ...rows(['claude'], { window: 200 * K, output: 64 * K, factor: 1.25 }),
   // https://platform.claude.com/docs/en/about-claude/models/overview: an answer that may be longer
   // than its model's is refused.
-  ...families(['claude-opus-4'], { window: 200 * K, output: 32 * K, factor: 1.25 }),
-  ...families(['claude-opus-4.5', 'claude-3.7', 'claude-sonnet-3.7'], {
+  ...rows(['claude-opus-4'], { window: 200 * K, output: 32 * K, factor: 1.25 }),
+  ...rows(['claude-opus-4.5', 'claude-3.7', 'claude-sonnet-3.7'], {
     window: 200 * K,
     output: 64 * K,
     factor: 1.25,
   }),
-  ...families(['claude-3.5', 'claude-haiku-3.5', 'claude-sonnet-3.5'], {
+  ...rows(['claude-3.5', 'claude-haiku-3.5', 'claude-sonnet-3.5'], {
     window: 200 * K,
     output: 8_192,
     factor: 1.25,
   }),
-  ...families(['claude-3', 'claude-haiku-3', 'claude-sonnet-3', 'claude-opus-3'], {
+  ...rows(['claude-3', 'claude-haiku-3', 'claude-sonnet-3', 'claude-opus-3'], {
     window: 200 * K,
     output: 4_096,
     factor: 1.25,
   }),
   // Windows: https://ai.google.dev/gemini-api/docs/models. Gemma 3, which has Gemini's tokenizer
   // (Gemma 3 Technical Report, section 2): 4.451.
-  ...families(['gemini'], { window: 1_048_576, output: 65_536, factor: 1.05 }),
+  ...rows(['gemini'], { window: 1_048_576, output: 65_536, factor: 1.05 }),
   // One limit for input and output together, and answers as long as it
   // (https://ai.google.dev/gemini-api/docs/generate-content/latest-model, 2026-11).
-  ...families(['gemini-4-argon', 'gemini-4-carbon'], { window: 1_048_576, output: 1_048_576, factor: 1.05 }),
-  ...families(['grok-4-fast', 'grok-4.1-fast'], { window: 2 * M, factor: 1 }),
-  ...families(['grok-4.20', 'grok-4.3'], { window: M, factor: 1 }),
+  ...rows(['gemini-4-argon', 'gemini-4-carbon'], { window: 1_048_576, output: 1_048_576, factor: 1.05 }),
+  ...rows(['grok-4-fast', 'grok-4.1-fast'], { window: 2 * M, factor: 1 }),
+  ...rows(['grok-4.20', 'grok-4.3'], { window: M, factor: 1 }),
   // Of 4.7: https://docs.venice.ai/models/grok-4-7 (2026-11, second hand).
-  ...families(['grok-4.5', 'grok-4.6', 'grok-4.7'], { window: 500 * K, factor: 1 }),
-  ...families(['grok-4', 'grok-build', 'grok-code'], { window: 256 * K, factor: 1 }),
-  ...families(['grok-3'], { window: 131_072, factor: 1 }),
-  ...families(['kimi-k3'], { window: 1_048_576, factor: 1 }),
-  ...families(['kimi-k2'], { window: 262_144, factor: 1 }),
-  ...families(['glm-5.2', 'glm-5.3'], { window: M, factor: 1 }),
-  ...families(['glm-5', 'glm-4.7'], { window: 200 * K, factor: 1 }),
-  ...families(['minimax-m3'], { window: M, factor: 1 }),
-  ...families(['minimax-m2'], { window: 204_800, factor: 1 }),
-  ...families(['mistral-large-2512', 'mistral-medium-3.5', 'devstral-2512'], { window: 262_144, factor: 1 }),
+  ...rows(['grok-4.5', 'grok-4.6', 'grok-4.7'], { window: 500 * K, factor: 1 }),
+  ...rows(['grok-4', 'grok-build', 'grok-code'], { window: 256 * K, factor: 1 }),
+  ...rows(['grok-3'], { window: 131_072, factor: 1 }),
+  ...rows(['kimi-k3'], { window: 1_048_576, factor: 1 }),
+  ...rows(['kimi-k2'], { window: 262_144, factor: 1 }),
+  ...rows(['glm-5.2', 'glm-5.3'], { window: M, factor: 1 }),
+  ...rows(['glm-5', 'glm-4.7'], { window: 200 * K, factor: 1 }),
+  ...rows(['minimax-m3'], { window: M, factor: 1 }),
+  ...rows(['minimax-m2'], { window: 204_800, factor: 1 }),
+  ...rows(['mistral-large-2512', 'mistral-medium-3.5', 'devstral-2512'], { window: 262_144, factor: 1 }),
   // Llama 3: 4.587.
-  ...families(['llama', 'meta-llama'], { factor: 1.02 }),
+  ...rows(['llama', 'meta-llama'], { factor: 1.02 }),
   // Qwen 2 and 3: 4.468.
-  ...families(['qwen'], { factor: 1.05 }),
+  ...rows(['qwen'], { factor: 1.05 }),
   // DeepSeek V3: 4.566. Windows and answers: https://api-docs.deepseek.com/quick_start/pricing.
-  ...families(['deepseek-v4', 'deepseek-flash'], { window: M, output: 384 * K, factor: 1.02 }),
-  ...families(['deepseek-v3'], { window: 128 * K, factor: 1.02 }),
-  ...families(['deepseek'], { factor: 1.02 }),
+  ...rows(['deepseek-v4', 'deepseek-flash'], { window: M, output: 384 * K, factor: 1.02 }),
+  ...rows(['deepseek-v3'], { window: 128 * K, factor: 1.02 }),
+  ...rows(['deepseek'], { factor: 1.02 }),
 ];
-
-function families(names: readonly string[], facts: FamilyFacts): FactsRow[] {
-  return names.map((family) => ({ family, ...facts }));
-}
 
 /** The bundled encodings, and the estimate of four characters per token. */
 export type EncodingName = 'o200k_base' | 'cl100k_base' | 'chars/4';
@@ -249,7 +250,7 @@ function specOf(spelled: string): unknown {
 }
 
 function familyOf(model: string | undefined): FamilyFacts | undefined {
-  return model === undefined ? undefined : rowOf(baseName(model), FAMILIES);
+  return rowOfModel(model, FAMILIES);
 }
 
 /** GPT-4, with its dated versions, and GPT-3.5. */

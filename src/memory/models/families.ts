@@ -87,6 +87,41 @@ export interface FamilyRow {
   readonly family: string;
 }
 
+/** Rows of families that have the same facts. */
+export function rows<const Facts extends object>(
+  families: readonly string[],
+  facts: Facts,
+): (FamilyRow & Facts)[] {
+  return families.map((family) => ({ family, ...facts }));
+}
+
+/** Claude's models, by what comes after the vendor's name. */
+export function claude(models: readonly string[]): string[] {
+  return models.map((model) => `claude-${model}`);
+}
+
+/** The row of a model. @param model its name, as it is sent; undefined: no row */
+export function rowOfModel<Row extends FamilyRow>(
+  model: string | undefined,
+  rows: readonly Row[],
+  accepts?: Accepts<Row>,
+): Row | undefined {
+  return model === undefined ? undefined : rowOf(baseName(model), rows, accepts);
+}
+
+/** Facts that minor versions after the first may not share. */
+export interface FirstOnly {
+  readonly isFirst?: boolean;
+}
+
+/** A minor version in the rest of a name, not a date. */
+const MINOR_VERSION = /^-[1-9]\d?(?!\d)/;
+
+/** Leaves out rows of first versions for minor ones. */
+export function acceptsVersion({ isFirst }: FirstOnly, rest: string): boolean {
+  return !isFirst || !MINOR_VERSION.test(rest);
+}
+
 /** Leaves rows out of a search. `rest` is what comes after the family, in the name's spelling. */
 type Accepts<Row> = (row: Row, rest: string) => boolean;
 

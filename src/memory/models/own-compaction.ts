@@ -1,5 +1,5 @@
 /** Which models' API compacts a conversation, on demand or within a request. */
-import { baseName, type FamilyRow, rowOf } from './families.ts';
+import { baseName, claude, rowOfModel, rows } from './families.ts';
 
 /**
  * Families of models with Anthropic's compaction on demand
@@ -7,15 +7,14 @@ import { baseName, type FamilyRow, rowOf } from './families.ts';
  * read 2026-11). A newer minor version is taken to have what its family has: if it does not, it
  * refuses one request, and a summary by Precis replaces the block.
  */
-const ROWS: readonly FamilyRow[] = [
-  ...['fable-5', 'mythos', 'opus-4.6', 'opus-4.7', 'opus-4.8', 'opus-5', 'sonnet-4.6', 'sonnet-5'].map(
-    (name) => ({ family: `claude-${name}` }),
-  ),
-];
+const ROWS = rows(
+  claude(['fable-5', 'mythos', 'opus-4.6', 'opus-4.7', 'opus-4.8', 'opus-5', 'sonnet-4.6', 'sonnet-5']),
+  {},
+);
 
 /** @param model its name, as it is sent */
 export function summarizesOnDemand(model: string | undefined): boolean {
-  return model !== undefined && rowOf(baseName(model), ROWS) !== undefined;
+  return rowOfModel(model, ROWS) !== undefined;
 }
 
 /**

@@ -3,7 +3,7 @@
  * being asked for only where a source says that it is billed, and that a history without it is
  * accepted; or where it is bound to what precedes it, and that has changed.
  */
-import { baseName, rowOf } from './families.ts';
+import { acceptsVersion, claude, type FamilyRow, type FirstOnly, rowOfModel, rows } from './families.ts';
 
 /** How a message carries its reasoning: as items of the array, or in fields of its own. */
 export type ReasoningForm = 'items' | 'fields';
@@ -33,25 +33,20 @@ function isBound(treated: PastReasoning | undefined): boolean {
 /** By its form in the array. Absent: nobody knows, or the API leaves it out by itself. */
 export type ReasoningTerms = Readonly<Partial<Record<ReasoningForm, PastReasoning>>>;
 
-/** A family of models: prefix of their bare names. */
-interface ReasoningRow {
-  readonly family: string;
+interface ReasoningRow extends FamilyRow, FirstOnly {
   readonly terms: ReasoningTerms;
-  /** Whether minor versions after the first have other terms. */
-  readonly isFirst: boolean;
 }
 
 /** Models of Anthropic that bind no thinking. */
-const OLDER_CLAUDE = [
+const OLDER_CLAUDE = claude([
   '3',
   '4',
   ...['haiku', 'sonnet', 'opus'].flatMap((tier) => [`${tier}-3`, `${tier}-4`]),
-].map((name) => `claude-${name}`);
+]);
 /** Of these, those since 5.1 or 5.5 do. */
-const FIRST_CLAUDE_5 = ['fable', 'mythos', 'opus', 'sonnet', 'haiku'].map((name) => `claude-${name}-5`);
+const FIRST_CLAUDE_5 = claude(['fable-5', 'mythos-5', 'opus-5', 'sonnet-5', 'haiku-5']);
 
-/** A minor version in the rest of a name, not a date. */
-export const MINOR_VERSION = /^-[1-9]\d?(?!\d)/;
+const REQUIRED: ReasoningTerms = { items: 'required', fields: 'required' };
 
 /**
  * The longest family applies. What has no row is never cleared by default:
@@ -70,39 +65,33 @@ const ROWS: readonly ReasoningRow[] = [
   // reads the reasoning of earlier turns that is in the input, and `current_turn` leaves it out.
   // https://openrouter.ai/docs/client-sdks/python/components/reasoningcontext.md (read 2026-11):
   // the same for newer models.
-  ...rows(['gpt-5.6', 'gpt-6.1'], { items: 'billed' }),
-  ...rows(['gpt-6'], { items: 'billed' }, true),
+  ...rows(['gpt-5.6', 'gpt-6.1'], { terms: { items: 'billed' } }),
+  ...rows(['gpt-6'], { terms: { items: 'billed' }, isFirst: true }),
   // https://developers.openai.com/api/docs/guides/keep-prefix-unchanged (2026-11): since GPT-6.2,
   // reasoning items after a change of the history are dropped, with a 200.
-  ...rows(['gpt-6'], { items: 'dropped', fields: 'dropped' }),
+  ...rows(['gpt-6'], { terms: { items: 'dropped', fields: 'dropped' } }),
   // https://api-docs.deepseek.com/guides/thinking_mode (read 2026-11): for turns that call tools, a
   // 400 in all later requests.
-  ...rows(['deepseek'], { items: 'required', fields: 'required' }),
+  ...rows(['deepseek'], { terms: REQUIRED }),
   // "thinking is enabled but reasoning_content is missing in assistant tool call message"
   // (https://github.com/MoonshotAI/kimi-agent-sdk/issues/169, 2026-04-23).
-  ...rows(['kimi'], { items: 'required', fields: 'required' }),
+  ...rows(['kimi'], { terms: REQUIRED }),
   // https://platform.claude.com/docs/en/build-with-claude/preserved-thinking (2026-08-31): a
   // thinking block is refused if anything before it has changed. Thinking may leave from the start.
-  ...rows(['claude'], { items: 'bound', fields: 'bound' }),
+  ...rows(['claude'], { terms: { items: 'bound', fields: 'bound' } }),
   // https://platform.claude.com/docs/en/build-with-claude/extended-thinking (read 2026-11): while
   // tools are used, the thinking before the calls has to be sent back. None is bound.
-  ...rows(OLDER_CLAUDE, { items: 'required', fields: 'required' }),
-  ...rows(FIRST_CLAUDE_5, { items: 'required', fields: 'required' }, true),
+  ...rows(OLDER_CLAUDE, { terms: REQUIRED }),
+  ...rows(FIRST_CLAUDE_5, { terms: REQUIRED, isFirst: true }),
   // "reasoning details must be preserved" (https://github.com/RooCodeInc/Roo-Code/issues/11629,
   // read 2026-11).
-  ...rows(['gemini'], { items: 'required', fields: 'required' }),
+  ...rows(['gemini'], { terms: REQUIRED }),
 ];
-
-function rows(families: readonly string[], terms: ReasoningTerms, isFirst = false): ReasoningRow[] {
-  return families.map((family) => ({ family, terms, isFirst }));
-}
 
 /** Of a model that nobody knows. */
 export const UNKNOWN_REASONING: ReasoningTerms = {};
 
 /** The terms of a model by its name. */
 export function reasoningTermsOf(model: string | undefined): ReasoningTerms {
-  if (model === undefined) return UNKNOWN_REASONING;
-  const isMeant = ({ isFirst }: ReasoningRow, rest: string): boolean => !isFirst || !MINOR_VERSION.test(rest);
-  return rowOf(baseName(model), ROWS, isMeant)?.terms ?? UNKNOWN_REASONING;
+  return rowOfModel(model, ROWS, acceptsVersion)?.terms ?? UNKNOWN_REASONING;
 }

@@ -1,5 +1,5 @@
 /** How models reason that a summary is asked of. It takes no thought, and thinking takes time. */
-import { baseName, rowOf, spelling } from './families.ts';
+import { baseName, claude, rowOfModel, rows, spelling } from './families.ts';
 
 interface Reasoning {
   /** Whether the model may reason before it writes. */
@@ -16,16 +16,10 @@ interface Reasoning {
  * second hand). Claude's models think since 5 unless they are asked not to, which not all of them
  * take (https://platform.claude.com/docs/en/models/opus-5-5/whats-new-opus-5-5, read 2026-11).
  */
-const ROWS: readonly (Reasoning & { readonly family: string })[] = [
+const ROWS = [
   ...rows(['gpt-5.1', 'gpt-5.2', 'gpt-5.4', 'gpt-5.5', 'gpt-5.6', 'gpt-6'], { reasons: true, stops: true }),
   ...rows(['gpt-5', 'gpt-6.1-sol', 'gpt-6.2', 'o1', 'o3', 'o4'], { reasons: true, stops: false }),
-  ...rows(
-    ['fable', 'mythos', 'opus-5', 'sonnet-5', 'haiku-5'].map((tier) => `claude-${tier}`),
-    {
-      reasons: true,
-      stops: false,
-    },
-  ),
+  ...rows(claude(['fable', 'mythos', 'opus-5', 'sonnet-5', 'haiku-5']), { reasons: true, stops: false }),
 ];
 
 /** Variants that always reason, or that have no such setting. */
@@ -33,13 +27,8 @@ const OTHER_VARIANTS = /-(?:pro|codex|chat)(?:-|$)/;
 
 const UNKNOWN: Reasoning = { reasons: false, stops: false };
 
-function rows(families: readonly string[], reasoning: Reasoning) {
-  return families.map((family) => ({ family, ...reasoning }));
-}
-
 /** @param model its name, as it is sent */
 export function reasoningOf(model: string): Reasoning {
-  const name = baseName(model);
-  const { reasons, stops } = rowOf(name, ROWS) ?? UNKNOWN;
-  return { reasons, stops: stops && !OTHER_VARIANTS.test(spelling(name)) };
+  const { reasons, stops } = rowOfModel(model, ROWS) ?? UNKNOWN;
+  return { reasons, stops: stops && !OTHER_VARIANTS.test(spelling(baseName(model))) };
 }

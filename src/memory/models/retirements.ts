@@ -1,5 +1,5 @@
 /** When vendors switch models off, as their pages say it. */
-import { type FamilyRow, rowAsNamed, VERSION, variantOf } from './families.ts';
+import { type FamilyRow, rowAsNamed, rows, VERSION, variantOf } from './families.ts';
 
 interface Retirement {
   /** The first day without the model (YYYY-MM-DD). */
@@ -27,10 +27,6 @@ const ROWS: readonly RetirementRow[] = [
   ),
   ...rows(['o4-mini'], { on: '2026-10-23', replacement: 'gpt-5.6-terra' }),
 ];
-
-function rows(families: readonly string[], retirement: Retirement): RetirementRow[] {
-  return families.map((family) => ({ family, ...retirement }));
-}
 
 /**
  * When a model is switched off; undefined if that is not known. A row holds for the model and its

@@ -1,22 +1,16 @@
 /** Which models take tools over the Responses API alone. */
-import { baseName, rowOf } from './families.ts';
-
-interface ToolsRow {
-  readonly family: string;
-  /** Whether their API refuses tools over chat where the request names no effort. */
-  readonly unasked: boolean;
-}
+import { baseName, rowOfModel, rows } from './families.ts';
 
 /**
  * https://developers.openai.com/api/docs/guides/deployment-checklist (read 2026-11): GPT-6 Astra
  * and GPT-6.1 Sol require Responses for tool calling, GPT-6 Sol and Luna take functions over chat
  * only with the effort `none`. From GPT-5.4 on any other effort is refused
  * (https://github.com/BerriAI/litellm/issues/33221); without one, it depends on the model's
- * default.
+ * default. `unasked`: tools are refused where the request names no effort.
  */
-const ROWS: readonly ToolsRow[] = [
-  ...['gpt-5.4', 'gpt-5.5', 'gpt-5.6'].map((family) => ({ family, unasked: false })),
-  { family: 'gpt-6', unasked: true },
+const ROWS = [
+  ...rows(['gpt-5.4', 'gpt-5.5', 'gpt-5.6'], { unasked: false }),
+  ...rows(['gpt-6'], { unasked: true }),
 ];
 
 /**
@@ -25,7 +19,7 @@ const ROWS: readonly ToolsRow[] = [
  * @param effort of the request; undefined or null: it names none
  */
 export function needsResponses(model: string | undefined, effort: unknown): boolean {
-  const row = model === undefined ? undefined : rowOf(baseName(model), ROWS);
+  const row = rowOfModel(model, ROWS);
   if (!row || effort === 'none') return false;
   return row.unasked || (effort ?? null) !== null;
 }
