@@ -1,7 +1,6 @@
 /**
  * The seed of the property tests, and the cases of each that states no number (a setup file of
- * vitest). CI sets `PROPERTY_SEED`, so that a commit gets the same answer each time. Without it,
- * each run tries new cases.
+ * vitest). By day it is always the same (tools/property-tests.ts); the full run tries new cases.
  */
 import fc from 'fast-check';
 import { inject } from 'vitest';

@@ -191,7 +191,9 @@ describe('large outputs of generated conversations', () => {
     let early = 0;
     fc.assert(
       fc.property(richConversation, autoStrategy, autoOptions(true), (conversation, strategy, options) => {
-        const views = viewsOf(conversation, { ...strategy, offload_min_tokens: 1_000 }, options);
+        const first = [user('go'), ...step('large', 'read_file', LARGE)];
+        const large = { ...conversation, messages: [...first, ...conversation.messages] };
+        const views = viewsOf(large, { ...strategy, offload_min_tokens: 1_000 }, options);
         for (const [index, viewed] of views.entries()) {
           const earlier = views[index - 1];
           if (earlier) expect(brokenPrefix(earlier, viewed)).toEqual([]);
