@@ -48,7 +48,7 @@ interface Lost {
 }
 
 /**
- * @param change the caller's, or else Precis's
+ * @param change the caller's, or else Precis's; no key of a cache
  * @param before absent: no request before is known
  * @param isForeseen whether the request knew of Precis's change, and left out what that loses
  * @param verdict the vendor's, which counts instead of what should be lost of what was sent
@@ -67,7 +67,7 @@ export function droppedReasoning(
   const found = change ?? (before && left > before.left ? { cause: 'move' as const } : undefined);
   const said = newlyDropped(verdict, before);
   if (!found) return { dropped: verdictOn(said, verdict), lost: invalid };
-  const isKept = found.cause === 'key' || (isOwn(found) && (isForeseen || !change));
+  const isKept = isOwn(found) && (isForeseen || !change);
   const from = isOwn(found) ? -1 : (found.message ?? -1);
   const already = new Set(invalid.map(([at]) => at));
   const lost = isKept ? [] : sent.filter(([at]) => at > from && !already.has(at));

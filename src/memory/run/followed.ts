@@ -82,7 +82,7 @@ export function followed(
   const cache = priced && leftInCache(priced, ready);
   const left = reasoning?.left ?? 0;
   const end = edited.at(-1);
-  const { dropped, lost } = lostIn(request, change, before);
+  const { dropped, lost } = lostIn(request, before);
   const line = {
     ...{ ...prefix, at, left },
     ...(lost.length > 0 ? { lost } : {}),
@@ -99,11 +99,10 @@ export function followed(
   };
 }
 
-function lostIn(
-  { reasoning = { left: 0 }, verdict, own }: ComparedRequest,
-  change: Change | undefined,
-  before: Line | undefined,
-): ReturnType<typeof droppedReasoning> {
+function lostIn(request: ComparedRequest, before: Line | undefined): ReturnType<typeof droppedReasoning> {
+  const { prefix, reasoning = { left: 0 }, verdict, own } = request;
+  // No reasoning is bound to the key of a cache.
+  const change = changeOf(before ? { ...request, prefix: { ...prefix, key: before.key } } : request, before);
   // What an isolate knows of, it leaves out.
   const isForeseen = (change === own && own?.cause !== 'unread') || (before && isLess(reasoning, before));
   return droppedReasoning(reasoning, change, before, isForeseen, verdict?.dropped);

@@ -280,6 +280,21 @@ describe('reasoning that was dropped', () => {
     expect(droppedOf(thinks, { ...thinks, array: array(11).with(9, 'new') })).toBeNull();
   });
 
+  it('has a cause that is no key of the cache, whatever key each request has', () => {
+    const other = { ...thinks, key: 'other' };
+    expect(droppedOf(thinks, { ...other, tools: 'other' })).toMatchObject({ cause: 'tools', blocks: 6 });
+    expect(droppedOf(thinks, { ...other, array: array(11).with(4, 'new') })).toMatchObject({
+      cause: 'message',
+      message: 4,
+      blocks: 4,
+    });
+    const own = { cause: 'move', trigger: 'turns' } as const;
+    const less = { reasoning: { left: 4, sent: sent.slice(2) }, key: 'other', own };
+    expect(droppedOf(thinks, less)).toMatchObject({ ...own, blocks: 4 });
+    const verdict = { dropped: { blocks: 2 } };
+    expect(droppedOf(thinks, { ...other, verdict })).toEqual({ blocks: 2, cause: 'message', by: 'vendor' });
+  });
+
   it('is lost once, whatever is edited later, and however it leaves', () => {
     const early = { ...thinks, array: array(11).with(4, 'new') };
     const again = { ...thinks, array: array(12).with(4, 'old') };
