@@ -143,7 +143,7 @@ function reported(
     planned: { trigger: replay.trigger, frontier: frontierOf(plan) },
     movedAt: recalls(strategy)
       ? undefined
-      : Math.max(replay.moves.at(-1)?.messages ?? 0, plan.bytes?.movedAt ?? 0),
+      : Math.max(replay.moves.at(-1)?.messages ?? 0, plan.bytes?.moves.at(-1) ?? 0),
     history,
     ...(plan.thinking ? { leftBefore: plan.thinking.blocksBefore } : {}),
     refused: replay.refused,

@@ -63,18 +63,19 @@ export function withinBytes(
   const before = toolBytes + view.ofArray(history.messages.length);
   const replayed = new MediaReplay(history, view, mediaOf);
   const segments: (readonly Removal[])[] = [];
-  let movedAt = 0;
+  const moves: number[] = [];
   for (const [index, point] of history.requestPoints.entries()) {
     const size = toolBytes + view.at(point.messages) - replayed.freed;
     if (size <= most) continue;
     const made = replayed.move(index, size - limit * FILLED_UP_TO);
     if (made.length === 0) continue;
     segments.push(made);
-    movedAt = point.messages;
+    moves.push(point.messages);
   }
   const after = toolBytes + view.at(history.messages.length) - replayed.freed;
   if (segments.length === 0 && after <= most) return planned;
   const { replay } = planned;
+  const movedAt = moves.at(-1) ?? 0;
   const moved = movedAt === history.messages.length;
   return {
     ...planned,
@@ -85,7 +86,7 @@ export function withinBytes(
       ...(replay.thinkingFrom === undefined ? {} : { thinkingFrom: Math.max(replay.thinkingFrom, movedAt) }),
     },
     segments: [...planned.segments, ...segments],
-    bytes: { before, after, limit, movedAt },
+    bytes: { before, after, limit, moves },
   };
 }
 

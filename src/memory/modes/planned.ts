@@ -125,8 +125,8 @@ interface PlannedBytes {
   readonly before: number;
   readonly after: number;
   readonly limit: number;
-  /** How many messages the array had when media last left for it; 0 if none have. */
-  readonly movedAt: number;
+  /** How many messages the array had each time when media left for it. */
+  readonly moves: readonly number[];
 }
 
 interface LeftThinking {

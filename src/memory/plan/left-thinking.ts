@@ -28,9 +28,20 @@ export function withoutThinkingBefore<Plan extends Planned>(
   const before = replay.before + tokens.total;
   const after = replay.after + tokens.total - tokens.before(from);
   const removals = thinkingBefore(history, thinking, from, kept);
-  const moves = replay.moves.at(-2)?.messages ?? 0;
-  const left = { from, blocks: blocks.before(from), blocksBefore: blocks.before(moves), removals };
+  const left = {
+    from,
+    blocks: blocks.before(from),
+    blocksBefore: blocks.before(moveBefore(planned)),
+    removals,
+  };
   return { ...planned, replay: { ...replay, before, after }, ...(left.blocks > 0 ? { thinking: left } : {}) };
+}
+
+/** How many messages the array had at the move before the newest one; 0 without one. */
+function moveBefore({ replay, bytes }: Planned): number {
+  const lists = [replay.moves.map(({ messages }) => messages), bytes?.moves ?? []];
+  const newest = Math.max(...lists.map((moves) => moves.at(-1) ?? 0));
+  return Math.max(...lists.map((moves) => moves.findLast((messages) => messages < newest) ?? 0));
 }
 
 /**

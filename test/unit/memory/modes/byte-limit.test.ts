@@ -2,6 +2,11 @@ import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { MemoryStrategyRequest } from '../../../../src/memory/modes/table.ts';
+import { readChatRequest } from '../../../../src/protocol/chat/request.ts';
+import type { ModelRequest } from '../../../../src/protocol/model-request.ts';
+import { readResponsesRequest } from '../../../../src/protocol/responses/request.ts';
+import { refusedBlock } from '../../../../tools/upstream/bound-thinking.ts';
+import type { ConversationBody } from '../../../support/conversations/arbitrary-conversation.ts';
 import {
   assistant,
   body,
@@ -11,8 +16,9 @@ import {
   result,
   user,
 } from '../../../support/conversations/chat.ts';
+import { blocksOf, growWithThinking } from '../../../support/conversations/thinking.ts';
 import { runs } from '../../../support/laws/runs.ts';
-import { messagesOf, type Viewed, viewOf, viewsOf } from '../../../support/laws/view-of.ts';
+import { messagesOf, type Viewed, viewOf, viewOfRequest, viewsOf } from '../../../support/laws/view-of.ts';
 
 /** An image of its own, with this many bytes of base64. */
 const image = (name: string, bytes: number): Message => {
@@ -178,5 +184,44 @@ describe('generated threads of images', () => {
       { numRuns: runs(24, 400) },
     );
     expect(shrunk).toBeGreaterThan(0);
+  });
+
+  it('take along what was thought until then where it is bound, and nothing between two moves', () => {
+    let moves = 0;
+    const bound = fc.constantFrom(
+      ['gpt-6.2-sol', 'responses', readResponsesRequest] as const,
+      ['claude-fable-5.2', 'openrouter', readChatRequest] as const,
+    );
+    fc.assert(
+      fc.property(thread, strategy, limit, bound, (messages, input, byteLimit, [model, dialect, read]) => {
+        const conversation = { model, messages } as ConversationBody;
+        const requests = growWithThinking(
+          conversation,
+          dialect,
+          () => true,
+          (grown) => {
+            const asked = read(new TextEncoder().encode(JSON.stringify(grown)));
+            if (!asked.ok) throw new Error(asked.reason.message);
+            const viewed = viewOfRequest<ModelRequest>(asked.value, input, { byteLimit });
+            return { viewed, sent: JSON.parse(new TextDecoder().decode(viewed.bytes)) };
+          },
+        );
+        const leftOf = (at: number) => {
+          const { came = {}, sent = {} } = requests[at] ?? {};
+          return blocksOf(came) - blocksOf(sent);
+        };
+        for (const [at, { sent, viewed }] of requests.entries()) {
+          expect(refusedBlock(sent)).toBeUndefined();
+          const { report, plan } = viewed;
+          if (!report.frontier.moved) expect(leftOf(at)).toBe(leftOf(at - 1));
+          else if (report.trigger === 'upstream_limit') moves++;
+          // Where only bytes are due, it is known how much the move before has taken.
+          if (report.frontier.moved && input === AUTO)
+            expect(plan.thinking?.blocksBefore ?? 0).toBe(leftOf(at - 1));
+        }
+      }),
+      { numRuns: runs(24, 200) },
+    );
+    expect(moves).toBeGreaterThan(5);
   });
 });
