@@ -15,7 +15,7 @@ import type { BillOrder } from '../memory/money/running-bill.ts';
 import type { Potential, Report } from '../memory/plan/report.ts';
 import type { View } from '../memory/plan/view.ts';
 import { BYTES_PER_TOKEN } from '../protocol/answers/answer-size.ts';
-import { cacheLifetimeOf } from '../request/cache-lifetime.ts';
+import { askedLifetimeOf } from '../request/cache-lifetime.ts';
 import { markedShare } from '../request/cache-marks.ts';
 import type { Call } from '../request/call.ts';
 import { type BilledAnswer, scheduleOfAnswers } from '../request/callers/billing.ts';
@@ -59,7 +59,7 @@ export function unchangedOrderOf(answers: readonly BilledAnswer[], call: Call): 
     calls: answers.map((answer) => answer.usage() ?? null),
     ...(marked === undefined ? {} : { marked }),
     ...(writes === undefined ? {} : { writes }),
-    ...(schedule ? { keptMs: Math.max(schedule.lifetimeMs, cacheLifetimeOf(call.request) ?? 0) } : {}),
+    ...(schedule ? { keptMs: Math.max(schedule.lifetimeMs, askedLifetimeOf(call.request) ?? 0) } : {}),
     isEdited: false,
     added: 0,
     tools: 0,

@@ -4,7 +4,7 @@ import type { ListedRun } from '../../../src/memory/run/event.ts';
 import { messagesBody } from '../../../tools/upstream/blocks.ts';
 import { type BilledBody, Vendor } from '../../../tools/upstream/invoice.ts';
 import { responsesBody } from '../../../tools/upstream/items.ts';
-import { body, lines, type Message, step, user } from '../../support/conversations/chat.ts';
+import { body, calls, lines, type Message, result, step, user } from '../../support/conversations/chat.ts';
 import { quiet } from '../../support/quiet.ts';
 import { type Sent, startApp, watchedBucket } from '../support.ts';
 
@@ -122,6 +122,23 @@ describe('a miss after a pause', () => {
     forget();
     await send(of(6, WHOLE, long));
     expect(await causes()).toEqual([undefined, 'effort', undefined, 'lifetime']);
+  });
+
+  it('goes by what an answer has kept, and not by what the caller has said to a tool', async () => {
+    const { isolate, pass, forget } = deployment();
+    const { send, causes } = isolate();
+    const marked = [{ type: 'text', text: 'Do.', cache_control: { type: 'ephemeral' } }];
+    const looks = [calls(['c', 'find', '{"range":"1h"}']), result('c', 'nothing')];
+    const ask = (steps: number) => {
+      const { messages, ...rest } = of(steps, WHOLE, { model: 'claude-sonnet-5-5', max_tokens: 100 });
+      const all = [{ role: 'system', content: marked }, user('go'), ...looks, ...messages];
+      return send(messagesBody({ ...rest, messages: all }), '/v1/messages');
+    };
+    await ask(3);
+    pass(20);
+    forget();
+    await ask(4);
+    expect(await causes()).toEqual([undefined, 'lifetime']);
   });
 });
 
