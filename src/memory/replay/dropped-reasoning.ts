@@ -27,15 +27,18 @@ export interface BoundReasoning {
 
 export type Blocks = readonly (readonly [message: number, blocks: number])[];
 
+/** Blocks of messages from one to another, without any other blocks between them. */
+export type Runs = readonly (readonly [first: number, last: number, blocks: number])[];
+
 /** Bounds what is kept of a request. */
-export const MOST_LOST = 200;
+const MOST_RUNS = 50;
 
 /** What is known of the request before. */
 interface Before {
   /** The blocks that it was sent without. */
   readonly left: number;
   /** Those that it had and that an earlier change has made invalid. They are lost once. */
-  readonly lost?: Blocks;
+  readonly lost?: Runs;
   readonly kept?: Blocks;
   /** Those that its vendor has said to have dropped. */
   readonly dropped?: number;
@@ -44,7 +47,7 @@ interface Before {
 interface Lost {
   readonly dropped: DroppedReasoning | null;
   /** What is invalid in the request: the next one has lost nothing by it. */
-  readonly lost: Blocks;
+  readonly lost: Runs;
 }
 
 /**
@@ -60,24 +63,25 @@ export function droppedReasoning(
   isForeseen = false,
   verdict?: VendorVerdict['dropped'],
 ): Lost {
-  const places = new Set(sent.map(([at]) => at));
-  const known = Map.groupBy(before?.lost ?? [], ([at]) => (places.has(at) ? 'sent' : 'left'));
-  const invalid = known.get('sent') ?? [];
+  const runs = before?.lost ?? [];
+  const isInvalid = ([at]: Blocks[number]): boolean =>
+    runs.some(([first, last]) => first <= at && at <= last);
+  const invalid = sent.filter(isInvalid);
   // Beside a memory that each round renews, the plan leaves out what was thought since.
   const found = change ?? (before && left > before.left ? { cause: 'move' as const } : undefined);
   const said = newlyDropped(verdict, before);
-  if (!found) return { dropped: verdictOn(said, verdict), lost: invalid };
+  if (!found) return { dropped: verdictOn(said, verdict), lost: runsOf(sent, new Set(invalid)) };
   const isKept = isOwn(found) && (isForeseen || !change);
   const from = isOwn(found) ? -1 : (found.message ?? -1);
-  const already = new Set(invalid.map(([at]) => at));
-  const lost = isKept ? [] : sent.filter(([at]) => at > from && !already.has(at));
-  const newlyLeft = left - (before?.left ?? planned) - sumOf(known.get('left') ?? []);
+  const lost = isKept ? [] : sent.filter((one) => one[0] > from && !isInvalid(one));
+  const invalidLeft = runs.reduce((sum, [, , blocks]) => sum + blocks, 0) - sumOf(invalid);
+  const newlyLeft = left - (before?.left ?? planned) - invalidLeft;
   const others = Math.max(0, newlyLeft) + sumOf(notFound(before?.kept, found, kept));
   const blocks = others + (verdict ? 0 : sumOf(lost));
   return {
     dropped:
       verdictOn(said, verdict, found, others) ?? (blocks === 0 ? null : { blocks, ...found, by: 'precis' }),
-    lost: [...invalid, ...lost].slice(-MOST_LOST),
+    lost: runsOf(sent, new Set([...invalid, ...lost])),
   };
 }
 
@@ -104,6 +108,20 @@ function notFound(before: Blocks = [], change: Change, now: Blocks): Blocks {
   const { cause, message = 0 } = change;
   if (cause === 'message') return before.filter(([at]) => at >= message);
   return cause === 'model' && now.length === 0 ? before : [];
+}
+
+/** @param lost some of those that were sent */
+function runsOf(sent: Blocks, lost: ReadonlySet<Blocks[number]>): Runs {
+  const runs: [first: number, last: number, blocks: number][] = [];
+  for (const [index, one] of sent.entries()) {
+    if (!lost.has(one)) continue;
+    const [at, blocks] = one;
+    const run = runs.at(-1);
+    const before = sent[index - 1];
+    if (run && before && lost.has(before)) [run[1], run[2]] = [at, run[2] + blocks];
+    else runs.push([at, at, blocks]);
+  }
+  return runs.slice(-MOST_RUNS);
 }
 
 function sumOf(blocks: Blocks): number {

@@ -18,7 +18,7 @@ import {
   type Blocks,
   type BoundReasoning,
   droppedReasoning,
-  MOST_LOST,
+  type Runs,
 } from '../replay/dropped-reasoning.ts';
 import type { VendorVerdict } from '../replay/vendor-verdict.ts';
 
@@ -43,7 +43,7 @@ export interface Line extends RequestPrefix {
   /** The blocks of reasoning that it was sent without. */
   readonly left: number;
   /** The reasoning that it had and that was invalid. Absent: none. */
-  readonly lost?: Blocks;
+  readonly lost?: Runs;
   /** Of its reasoning, the blocks that its vendor has said to have dropped. Absent: none. */
   readonly dropped?: number;
   /** The reasoning that Precis has kept, and that it was sent with. Absent: none. */
@@ -53,6 +53,9 @@ export interface Line extends RequestPrefix {
   /** Absent where that is not known. */
   readonly cache?: LeftInCache;
 }
+
+/** Of the reasoning that is kept, in answers. */
+const MOST_KEPT = 200;
 
 interface Followed {
   /** Whether Precis has changed what precedes the end of the request before. */
@@ -87,7 +90,7 @@ export function followed(
     ...{ ...prefix, at, left },
     ...(lost.length > 0 ? { lost } : {}),
     ...(verdict?.dropped?.blocks ? { dropped: verdict.dropped.blocks } : {}),
-    ...(reasoning?.kept ? { kept: reasoning.kept.slice(-MOST_LOST) } : {}),
+    ...(reasoning?.kept ? { kept: reasoning.kept.slice(-MOST_KEPT) } : {}),
     ...(end ? { edited: end } : {}),
     ...(cache ? { cache } : {}),
   };

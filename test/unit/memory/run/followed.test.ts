@@ -312,6 +312,22 @@ describe('reasoning that was dropped', () => {
     ]);
   });
 
+  it('is lost once, however much there is, where a caller edits the first message in each request', () => {
+    const asks = (steps: number, at: number): Asked => ({
+      array: array(1 + 2 * steps).with(0, `t${at}`.padEnd(3, '.')),
+      reasoning: { left: 0, sent: Array.from({ length: steps }, (_, step) => [1 + 2 * step, 1] as const) },
+    });
+    const lost = course(asks(300, 0), asks(301, 1), asks(302, 2), asks(303, 3));
+    expect(lost.map(({ dropped }) => dropped?.blocks)).toEqual([undefined, 301, 1, 1]);
+    // A move takes most of them along, which are lost already, and one that was not.
+    const own = { cause: 'move', trigger: 'turns' } as const;
+    const rest = { left: 301, sent: [[603, 1] as const] };
+    const moved = { ...asks(302, 1), reasoning: rest, own };
+    expect(droppedOf(asks(300, 0), asks(301, 1), moved)).toBeNull();
+    const later = { ...asks(303, 1), reasoning: { left: 302, sent: [[605, 1] as const] }, own };
+    expect(droppedOf(asks(300, 0), asks(301, 1), later)).toMatchObject({ blocks: 1 });
+  });
+
   it('is all that was sent after a change of Precis that its isolate does not know of', () => {
     const edited = { ...thinks, view: { edits: 'one' } };
     const other = { ...thinks, view: { edits: 'other' } };
