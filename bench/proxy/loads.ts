@@ -50,6 +50,8 @@ export class Load {
   private seed: number;
   private conversation: Conversation;
   private steps: ReturnType<typeof nextStep> = [];
+  /** The step that the upstream is to answer with, and what the client finds by it. */
+  private coming: ReturnType<typeof nextStep> = [];
   private body: Uint8Array;
 
   /** @param bytes of the body @param fields put before all others @param seed of this client */
@@ -59,7 +61,13 @@ export class Load {
     this.fields = fields;
     this.seed = seed;
     this.conversation = conversationOf(situation === 'growing' ? GROWS_FROM * bytes : bytes, seed);
+    if (situation === 'growing') this.coming = stepOf(bytes, seed);
     this.body = this.write();
+  }
+
+  /** The answer to the last body, which the next one has in its array; undefined if none has. */
+  get answer(): object | undefined {
+    return this.coming[0];
   }
 
   /** The next body. */
@@ -67,7 +75,10 @@ export class Load {
     if (this.situation === 'again') return this.body;
     this.seed += 1_000;
     if (this.situation === 'unseen') this.conversation = conversationOf(this.bytes, this.seed);
-    if (this.situation === 'growing') this.steps = [...this.steps, ...stepOf(this.bytes, this.seed)];
+    if (this.situation === 'growing') {
+      this.steps = [...this.steps, ...this.coming];
+      this.coming = stepOf(this.bytes, this.seed);
+    }
     this.body = this.write();
     return this.body;
   }

@@ -8,7 +8,7 @@ import { Random } from '../random.ts';
 import { type Answer, ask } from './client.ts';
 import { Load, type Mode, type Situation, strategyOf } from './loads.ts';
 import type { Subject } from './subjects.ts';
-import { DELTAS_HEADER, RECEIVED_HEADER } from './upstream.ts';
+import { ANSWER_HEADER, DELTAS_HEADER, RECEIVED_HEADER } from './upstream.ts';
 
 export interface Case {
   /** Approximate length of the bodies. */
@@ -108,7 +108,9 @@ export async function measure(
       if (situation === 'growing') await sleep(THINKING_MS);
       const start = performance.now();
       const answers = await Promise.all(
-        bodies.map((body, client) => ask(target.url + PATH, headersOf(target, subject, client), body)),
+        bodies.map((body, client) =>
+          ask(target.url + PATH, headersOf(target, subject, client, loads[client]), body),
+        ),
       );
       const time = performance.now() - start;
       if (!isMeasured) continue;
@@ -165,11 +167,14 @@ async function settled(subjects: readonly Subject[], all: readonly Spent[], sign
   }
 }
 
+const NO_LOAD = { answer: undefined };
+
 /** Each client has its own key in each mode, since caches are kept by tenant. */
 export function headersOf(
   target: Subject,
   { mode, bytes, deltas }: Case,
   client: number,
+  load: Pick<Load, 'answer'> = NO_LOAD,
 ): Readonly<Record<string, string>> {
   const { api } = target;
   const planned = strategyOf(mode, bytes);
@@ -178,6 +183,7 @@ export function headersOf(
   return {
     authorization: `Bearer sk-client-${client}-of-the-benchmark-in-mode-${mode}`,
     [DELTAS_HEADER]: `${deltas}`,
+    ...(load.answer ? { [ANSWER_HEADER]: JSON.stringify(load.answer) } : {}),
     ...(isPrecis && strategy ? { 'x-memory-strategy': JSON.stringify(strategy) } : {}),
     ...target.headers,
   };

@@ -94,7 +94,6 @@ export async function sample(
 function player(precis: Subject, subject: Case, seed: number): (rounds: number) => Promise<readonly Span[]> {
   const { bytes, situation, deltas } = subject;
   const load = new Load(bytes, situation, deltas > 0 ? { stream: true } : {}, seed);
-  const headers = headersOf(precis, subject, 0);
   return async (rounds) => {
     const spans: Span[] = [];
     const settle = async (ms: number): Promise<void> => {
@@ -104,8 +103,9 @@ function player(precis: Subject, subject: Case, seed: number): (rounds: number) 
     };
     for (let round = 0; round < rounds; round++) {
       if (situation === 'growing') await settle(THINKING_MS);
+      const body = load.next();
       const from = nowUs();
-      const answer = await ask(precis.url + PATH, headers, load.next());
+      const answer = await ask(precis.url + PATH, headersOf(precis, subject, 0, load), body);
       spans.push({ from, to: nowUs(), moves: answer.headers['x-memory-frontier'] === 'moved' });
     }
     await settle(SETTLING_MS);

@@ -27,13 +27,18 @@ export const FIRST_TEXT = '"content":"It "';
 /** Request header with the number of text deltas to answer with; 0 asks for a JSON answer. */
 export const DELTAS_HEADER = 'x-deltas';
 
+/**
+ * Request header with the message of the model that a JSON answer has, as JSON in ASCII, so that a
+ * client sends back what it was answered. Without it, the answer says that the work is done.
+ */
+export const ANSWER_HEADER = 'x-answer';
+
 /** Deltas per write. */
 const BATCH = 50;
 
 const identity = { id: 'chatcmpl-0', created: 1_772_600_000, model: 'gpt-4.1' };
 
-const ANSWER = answerOf('Done.');
-const SUMMARY = answerOf(summaryOf('The agent has read files and fixed an error.'));
+const SUMMARY = answerOf({ content: summaryOf('The agent has read files and fixed an error.') });
 
 const FIRST_WORD = 'It ';
 const NEXT_WORD = 'is ';
@@ -41,9 +46,20 @@ const FIRST = chunkOf({ role: 'assistant', content: '' }) + chunkOf({ content: F
 const NEXT = chunkOf({ content: NEXT_WORD });
 const LAST = `${chunkOf({}, 'stop')}data: [DONE]\n\n`;
 
+/** A message of the model, as a client sends it back. */
+interface AnswerMessage {
+  readonly content: string | null;
+  readonly tool_calls?: readonly {
+    readonly id: string;
+    readonly function: { readonly name: string; readonly arguments: string };
+  }[];
+}
+
+const DONE: AnswerMessage = { content: 'Done.' };
+
 /** An answer as JSON and as a stream, by the end of the path. */
 interface Form {
-  readonly answer: string;
+  answer(message: AnswerMessage): string;
   readonly first: string;
   readonly next: string;
   readonly last: string;
@@ -60,7 +76,7 @@ const FORMS: ReadonlyMap<string, Form> = new Map([
 
 function formOf(url = ''): Form {
   const [, form] = [...FORMS].find(([path]) => url.endsWith(path)) ?? [];
-  const answer = url.startsWith(SUMMARIZER_PATH) ? SUMMARY : ANSWER;
+  const answer = url.startsWith(SUMMARIZER_PATH) ? () => SUMMARY : answerOf;
   return form ?? { answer, first: FIRST, next: NEXT, last: LAST };
 }
 
@@ -71,7 +87,13 @@ function responsesForm(): Form {
     content: [{ type: 'output_text', text, annotations: [] }],
   });
   const head = { id: 'resp_0', object: 'response', created_at: identity.created, model: identity.model };
-  const whole = { ...head, status: 'completed', output: [thought, said('Done.')], usage: MARKS };
+  const callOf = ({ id, function: called }: NonNullable<AnswerMessage['tool_calls']>[number]) => ({
+    ...{ type: 'function_call', id: `fc_${id}`, call_id: id, status: 'completed', ...called },
+  });
+  const whole = ({ content, tool_calls = [] }: AnswerMessage) => ({
+    ...{ ...head, status: 'completed', usage: MARKS },
+    output: [thought, ...(content === null ? [] : [said(content)]), ...tool_calls.map(callOf)],
+  });
   const delta = (text: string) =>
     eventOf('response.output_text.delta', {
       output_index: 1,
@@ -80,7 +102,7 @@ function responsesForm(): Form {
       delta: text,
     });
   return {
-    answer: JSON.stringify(whole),
+    answer: (message) => JSON.stringify(whole(message)),
     first:
       eventOf('response.created', { response: { ...head, status: 'in_progress', output: [] } }) +
       eventOf('response.output_item.added', { output_index: 0, item: thought }) +
@@ -88,7 +110,7 @@ function responsesForm(): Form {
       eventOf('response.output_item.added', { output_index: 1, item: { ...said(''), content: [] } }) +
       delta(FIRST_WORD),
     next: delta(NEXT_WORD),
-    last: eventOf('response.completed', { response: whole }),
+    last: eventOf('response.completed', { response: whole(DONE) }),
   };
 }
 
@@ -97,9 +119,16 @@ function messagesForm(): Form {
   const head = { id: 'msg_0', type: 'message', role: 'assistant', model: identity.model, usage: MARKS };
   const delta = (text: string) =>
     eventOf('content_block_delta', { index: 1, delta: { type: 'text_delta', text } });
-  const content = [thought, { type: 'text', text: 'Done.' }];
+  const contentOf = ({ content, tool_calls = [] }: AnswerMessage) => [
+    thought,
+    ...(content === null ? [] : [{ type: 'text', text: content }]),
+    ...tool_calls.map(({ id, function: { name, arguments: input } }) => ({
+      ...{ type: 'tool_use', id, name, input: JSON.parse(input) as object },
+    })),
+  ];
+  const stop = ({ tool_calls }: AnswerMessage) => (tool_calls ? 'tool_use' : 'end_turn');
   return {
-    answer: JSON.stringify({ ...head, stop_reason: 'end_turn', content }),
+    answer: (message) => JSON.stringify({ ...head, stop_reason: stop(message), content: contentOf(message) }),
     first:
       eventOf('message_start', { message: { ...head, stop_reason: null, content: [] } }) +
       eventOf('content_block_start', { index: 0, content_block: thought }) +
@@ -141,7 +170,9 @@ function listen(): void {
         [RECEIVED_HEADER]: `${received}`,
       });
       const { answer, first, next, last } = formOf(request.url);
-      if (deltas === 0) return response.end(answer);
+      const said = request.headers[ANSWER_HEADER];
+      if (deltas === 0)
+        return response.end(answer(typeof said === 'string' ? (JSON.parse(said) as AnswerMessage) : DONE));
       response.write(first);
       for (let left = deltas - 1; left > 0; left -= BATCH) response.write(next.repeat(Math.min(left, BATCH)));
       return response.end(last);
@@ -150,11 +181,12 @@ function listen(): void {
   server.listen(0, '127.0.0.1', () => parentPort?.postMessage((server.address() as AddressInfo).port));
 }
 
-function answerOf(content: string): string {
+function answerOf(said: AnswerMessage): string {
+  const message = { role: 'assistant', ...said };
   return JSON.stringify({
     ...identity,
     object: 'chat.completion',
-    choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }],
+    choices: [{ index: 0, message, finish_reason: said.tool_calls ? 'tool_calls' : 'stop' }],
     usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
   });
 }
