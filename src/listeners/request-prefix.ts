@@ -32,8 +32,17 @@ export type ComparedView = Pick<
   readonly added?: readonly InjectedMessage[];
 };
 
+/** A request's report and its event need the same. */
+const prefixes = new Latest<ModelRequest, RequestPrefix>();
+
 /** @param made the view that was sent; undefined if the body was sent unchanged */
 function requestPrefix({ request }: Call, made: ComparedView | undefined): RequestPrefix {
+  const { tools, added, movesInstructions } = made ?? {};
+  const inputs = [made === undefined, tools, added, movesInstructions];
+  return prefixes.of(request, inputs, () => prefixOf(request, made));
+}
+
+function prefixOf(request: ModelRequest, made: ComparedView | undefined): RequestPrefix {
   const { model = '', tools, messages, instructions, settings } = request;
   const { effort, format, user, key } = settings;
   const own = hashOfTools(made?.tools).slice(0, LENGTH);
@@ -58,7 +67,6 @@ function requestPrefix({ request }: Call, made: ComparedView | undefined): Reque
 
 const LAST = '---';
 
-/** A request's report and its event need the same. */
 const latest = new Latest<View, readonly EditedAt[]>();
 
 /** What of a request follows from its array, its view and its report. */

@@ -2,7 +2,6 @@
  * The marks that move along with a conversation, so that each request reads what the one before has
  * left in the cache. They are no part of a view: a view stays the same while they move.
  */
-import type { Message } from '../memory/conversation/message.ts';
 
 /**
  * How many parts before a mark, or before the end, a cache looks for an entry
@@ -13,6 +12,11 @@ const LOOKED_BACK = 20;
 
 /** The bytes that a token of a prompt has at least, on the average. */
 const LEAST_BYTES_PER_TOKEN = 2;
+
+/** A message, as far as it matters who says it. */
+interface Spoken {
+  readonly role: string;
+}
 
 interface MarkedArray<Place> {
   readonly messages: readonly Place[];
@@ -28,7 +32,7 @@ interface MarkedArray<Place> {
  * The messages to mark, ascending: the last one, and the one that the request before has ended
  * with, where so much has come since that the cache would not look back to it.
  */
-export function movingPlaces<Place extends Pick<Message, 'role'>>({
+export function movingPlaces<Place extends Spoken>({
   messages,
   bears,
   parts,
@@ -48,7 +52,7 @@ export function movingPlaces<Place extends Pick<Message, 'role'>>({
  * Whether more parts have come since the request before than a cache looks back from the end of an
  * array.
  */
-export function isFarFromBefore<Place extends Pick<Message, 'role'>>(
+export function isFarFromBefore<Place extends Spoken>(
   messages: readonly Place[],
   parts: (message: Place) => number,
 ): boolean {
@@ -58,7 +62,7 @@ export function isFarFromBefore<Place extends Pick<Message, 'role'>>(
 }
 
 /** Where the last answer begins; -1 without one. */
-function answerIn(messages: readonly Pick<Message, 'role'>[]): number {
+function answerIn(messages: readonly Spoken[]): number {
   let answer = messages.findLastIndex(({ role }) => role === 'assistant');
   while (answer > 0 && messages[answer - 1]?.role === 'assistant') answer--;
   return answer;

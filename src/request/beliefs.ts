@@ -302,7 +302,7 @@ const ofUpstreams = {
       "First answers over a bridge, by their key, until the caller's next request names the conversation.",
     owner: 'tenant',
     bytes: 256 * KIB,
-    sizeOf: ({ json }) => textBytes(json),
+    sizeOf: ({ text }) => textBytes(text),
     holdsMs: HOUR,
   }),
   lostReasoning: believed<boolean>({

@@ -6,11 +6,11 @@ import { baseUrlOf } from '../../config.ts';
 import { type JsonObject, parseObject } from '../../lib/json.ts';
 import { urlOf } from '../../lib/request-url.ts';
 import { secondsOf } from '../../lib/seconds.ts';
+import { baseName } from '../../memory/models/families.ts';
 import { bindsThinking, reasoningTermsOf } from '../../memory/models/past-reasoning.ts';
 import { marksChoiceOf } from '../../memory/modes/strategy.ts';
 import { isCleared } from '../../memory/plan/edits-before.ts';
 import type {
-  AnswerReader,
   BridgedApi,
   BridgedBody,
   BridgeRefusal,
@@ -128,7 +128,7 @@ export class BridgedCall {
       reader: written.reader,
       streams: chat.stream === true,
       services: scope.services,
-      keep: async (output) => this.keep(output, written.reader, sending),
+      keep: async (answer) => this.keeper?.keep(answer, sending.made.tools?.names ?? NO_NAMES),
     });
   }
 
@@ -165,10 +165,6 @@ export class BridgedCall {
     if (isBare) return new Map();
     return outputsIn(chat.messages, found?.answers ?? [], shown, rounds, sha256Hex);
   }
-
-  private async keep(output: KeptOutput, reader: AnswerReader, { made }: Sending): Promise<void> {
-    await this.keeper?.keep(output, reader, made.tools?.names ?? NO_NAMES);
-  }
 }
 
 /**
@@ -180,20 +176,22 @@ export function keptAnswersOf(call: Call, isDry = false): KeptAnswers | undefine
   const { request, scope } = call;
   const { tenant } = scope.caller;
   if (!tenant || request.protocol !== 'chat') return undefined;
-  const accounts = new Map<BridgedApi, string>();
-  const ofApi = (api: BridgedApi): string => {
-    const account = accounts.get(api) ?? accountOf(scopeOver(api, scope));
-    accounts.set(api, account);
-    return account;
+  const owners = new Map<BridgedApi, string>();
+  const ownerOf = (api: BridgedApi): string => {
+    const owner = owners.get(api) ?? ownerIn(scopeOver(api, scope), request.model);
+    owners.set(api, owner);
+    return owner;
   };
-  return new KeptAnswers({ call, tenant, isDry, accountOf: ofApi });
+  return new KeptAnswers({ call, tenant, isDry, ownerOf });
 }
 
 const NO_NAMES: ReadonlySet<string> = new Set();
 
+const decoder = new TextDecoder();
+
 /** A body that was written here. */
 function chatIn(bytes: Uint8Array): ChatBody & JsonObject {
-  const chat = parseObject(new TextDecoder().decode(bytes)) ?? {};
+  const chat = parseObject(decoder.decode(bytes)) ?? {};
   const messages = Array.isArray(chat.messages) ? chat.messages : [];
   return { ...chat, messages };
 }
@@ -238,17 +236,18 @@ function scopeOver(api: Route['api'], scope: RequestScope): RequestScope {
 const GROUP = /^(?:openai|anthropic)-(?:account|organization|project|user|workspace)/;
 
 /**
- * Whom encrypted reasoning belongs to: a server, and the account there whose key is sent.
+ * What encrypted reasoning belongs to: a server, the account there whose key is sent, and a family
+ * of models.
  *
  * @param over as the API takes the request
  * @throws ApiError if the deployer has no key for the API
  */
-function accountOf(over: RequestScope): string {
+function ownerIn(over: RequestScope, model = ''): string {
   const { api, caller, incoming, services } = over;
   const headers = headersFor(over, true);
   const names = [...headers.keys()].filter((name) => GROUP.test(name));
   const chosen = [...names, ...otherKeys(headers, api)].map((name) => [name, headers.get(name)]);
   const search = forwardedSearch(urlOf(incoming).search, caller.account);
   const server = baseUrlOf(api, services.config);
-  return sha256Hex(JSON.stringify([server, search, api.keyIn(headers), ...chosen]));
+  return sha256Hex(JSON.stringify([baseName(model), server, search, api.keyIn(headers), ...chosen]));
 }

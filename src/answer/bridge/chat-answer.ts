@@ -1,7 +1,7 @@
 /** An answer of another API as an answer of chat completions. */
 import { concat } from '../../lib/bytes.ts';
 import { FrameSplitter } from '../../protocol/answers/sse.ts';
-import type { AnswerReader, BridgedStream, KeptOutput } from '../../protocol/bridges/bridge.ts';
+import type { AnswerReader, BridgedStream, CompleteAnswer } from '../../protocol/bridges/bridge.ts';
 import { answerTooLarge, brokenAnswer } from '../../request/errors.ts';
 import type { Services } from '../../request/services.ts';
 import { LONGEST_ANSWER, readBody } from '../../upstream/body.ts';
@@ -15,7 +15,7 @@ interface Translating {
   readonly streams: boolean;
   readonly services: Services;
   /** Keeps the output of a complete answer. What ends the answer waits for it. Never rejects. */
-  keep(kept: KeptOutput): Promise<void>;
+  keep(kept: CompleteAnswer): Promise<void>;
 }
 
 /** @throws ApiError if an answer that must be read completely breaks off, or is too long */

@@ -8,14 +8,14 @@ import { logCaught } from '../../log.ts';
 import { answerKey } from '../../memory/conversation/answer-keys.ts';
 import { prefixHashes } from '../../memory/conversation/prefix-hash.ts';
 import { tokenMeasure } from '../../memory/modes/strategy.ts';
-import type { AnswerReader, BridgedApi, KeptOutput } from '../../protocol/bridges/bridge.ts';
+import type { BridgedApi, CompleteAnswer } from '../../protocol/bridges/bridge.ts';
 import { callsIn } from '../../protocol/bridges/chat-fields.ts';
 import {
   calledName,
-  messageOf,
   reasoningIn,
   type ShownOutput,
   shownOutput,
+  textOfOutputs,
 } from '../../protocol/bridges/kept-outputs.ts';
 import { type MessageReader, readMessages } from '../../protocol/read-messages.ts';
 import { hashSession, storedConversation } from '../../request/conversation.ts';
@@ -46,10 +46,10 @@ export class AnswerKeeper {
    * @param ours names of Precis's tools
    * @returns when it is kept, or too late for that
    */
-  async keep(kept: KeptOutput, reader: AnswerReader, ours: ReadonlySet<string>): Promise<void> {
+  async keep(answer: CompleteAnswer, ours: ReadonlySet<string>): Promise<void> {
     const { call } = this.kept.answered;
-    const message = messageOf(kept, reader);
-    const output = shownOutput(kept, message, sha256Hex);
+    const { message } = answer;
+    const output = shownOutput(answer, sha256Hex);
     const isOurs = callsIn(message).map((one) => ours.has(calledName(one)));
     const { content } = message;
     const text = typeof content === 'string' ? content : '';
@@ -100,6 +100,6 @@ export class AnswerKeeper {
     const measure = tokenMeasure(chosen.strategy, request.model, scope.services.config.tokenFactors);
     const { counter } = await scope.caches.counting(measure);
     const tokens = weight.flat + weight.texts.reduce((sum, text) => sum + counter.text(text), 0);
-    return { json: JSON.stringify({ outputs }), tokens, ...size };
+    return { text: textOfOutputs(outputs), tokens, ...size };
   }
 }

@@ -1,6 +1,5 @@
 /** Writes the output of one answer, sealed, into the object of its conversation. */
 import { within } from '../../lib/time-limit.ts';
-import { baseName } from '../../memory/models/families.ts';
 import type { BridgedApi } from '../../protocol/bridges/bridge.ts';
 import type { Call } from '../../request/call.ts';
 import {
@@ -12,20 +11,26 @@ import {
 } from '../../storage/conversation/kept-answers.ts';
 import type { StoredConversation } from '../../summary/conversation.ts';
 import { sealBytes } from '../../tenant/envelope.ts';
-import { sha256Hex, type Tenant } from '../../tenant/identity.ts';
+import type { Tenant } from '../../tenant/identity.ts';
 
 export interface Answered {
   readonly call: Call;
   readonly tenant: Tenant;
   /** Whether nothing is sent or stored. */
   readonly isDry: boolean;
-  /** What encrypted reasoning is bound to: the upstream of an API, and the account there. */
-  accountOf(api: BridgedApi): string;
+  /**
+   * A hash of what encrypted reasoning belongs to: the upstream of an API, the account there, and
+   * the family of the model.
+   */
+  ownerOf(api: BridgedApi): string;
 }
 
-/** The key of a row: encrypted reasoning belongs to one account and one family of models. */
-export function rowKeyOf({ call, accountOf }: Answered, api: BridgedApi, key: string): string {
-  return sha256Hex(`${key} ${accountOf(api)} ${baseName(call.request.model ?? '')}`);
+/** In characters: of hashes, which are compared within one conversation. */
+const LENGTHS = { answer: 40, owner: 24 };
+
+/** The key of a row. @param key see `answerKey` */
+export function rowKeyOf({ ownerOf }: Answered, api: BridgedApi, key: string): string {
+  return key.slice(0, LENGTHS.answer) + ownerOf(api).slice(0, LENGTHS.owner);
 }
 
 /** What is known of an answer that was given and not kept. */
@@ -48,10 +53,10 @@ export async function keepRow(
   { tenant, call: { scope } }: Pick<Answered, 'tenant' | 'call'>,
   { name, memory, remembered }: StoredConversation,
   key: string,
-  { json, ...size }: AnswerToKeep,
+  { text, ...size }: AnswerToKeep,
   until: number,
 ): Promise<StoredAnswer | undefined> {
-  const plain = new Uint8Array(new TextEncoder().encode(json));
+  const plain = new Uint8Array(new TextEncoder().encode(text));
   const isTooLong = plain.length > LONGEST_KEPT;
   const sealed = isTooLong ? undefined : await sealBytes(tenant, 'answer', `${name} ${key}`, plain);
   const at = Date.now();
@@ -63,6 +68,6 @@ export async function keepRow(
   );
   // An answer that was refused is in no later view, and the next report says so.
   remembered.keptAnswers.keep(key, kept ?? NOT_KEPT, at);
-  if (kept?.goneWith === null && !isOthers) remembered.answerOutputs.keep(key, json, at);
+  if (kept?.goneWith === null && !isOthers) remembered.answerOutputs.keep(key, text, at);
   return kept ?? undefined;
 }

@@ -6,7 +6,6 @@
  */
 
 import type { Seen } from '../../lib/isolate-memory.ts';
-import { parseObject } from '../../lib/json.ts';
 import { within } from '../../lib/time-limit.ts';
 import { logCaught } from '../../log.ts';
 import { answersIn } from '../../memory/conversation/answer-keys.ts';
@@ -14,7 +13,7 @@ import { firstAnswer } from '../../memory/conversation/first-requests.ts';
 import { type History, readHistory } from '../../memory/conversation/history.ts';
 import type { KeptReasonings } from '../../memory/conversation/kept-reasoning.ts';
 import type { BridgedApi } from '../../protocol/bridges/bridge.ts';
-import type { AnswerOutputs } from '../../protocol/bridges/kept-outputs.ts';
+import { type AnswerOutputs, outputsOfText } from '../../protocol/bridges/kept-outputs.ts';
 import { ANSWER_OUTPUTS_BYTES } from '../../request/beliefs.ts';
 import { conversationOfCall } from '../../request/conversation.ts';
 import { KEPT_ROWS, NEVER_KEPT, type StoredAnswer } from '../../storage/conversation/kept-answers.ts';
@@ -101,8 +100,8 @@ export class KeptAnswers implements ReasoningSource {
     const wanted = shown.filter(({ message, row }) => message >= from && row.goneWith === null);
     const texts = await this.texts(wanted);
     const answers = wanted.flatMap(({ key, message, end }) => {
-      const outputs = parseObject(texts.get(key) ?? '')?.outputs;
-      return outputs ? [{ message, end, outputs: outputs as AnswerOutputs['outputs'] }] : [];
+      const text = texts.get(key);
+      return text === undefined ? [] : [{ message, end, outputs: outputsOfText(text) }];
     });
     const isUnread = answers.length < wanted.length;
     const lacks = found.isUnknown || answers.length < shown.length;

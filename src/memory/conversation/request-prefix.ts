@@ -81,6 +81,9 @@ export function lineOf<Line extends RequestPrefix>(
   lines: readonly Line[],
   { messages }: RequestPrefix,
 ): Line | undefined {
+  // The usual case: a request extends the only one that is known.
+  const [only, ...others] = lines;
+  if (only && only.messages !== '' && others.length === 0 && messages.startsWith(only.messages)) return only;
   const known = new Set(partsOf(messages));
   let best: { readonly line: Line; readonly share: number } | undefined;
   for (const line of lines) {

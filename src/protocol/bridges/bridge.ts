@@ -20,6 +20,11 @@ export interface KeptOutput {
   readonly json: string;
 }
 
+/** The output of a complete answer, and the message of chat that the caller gets. */
+export interface CompleteAnswer extends KeptOutput {
+  readonly message: JsonObject;
+}
+
 /** What a chat body asks for that the other API does not have, in OpenAI's words. */
 export interface BridgeRefusal {
   readonly param: string;
@@ -48,7 +53,7 @@ export interface BridgedAnswer {
   /** An upstream may report an error with the status 200. */
   readonly status: number;
   /** Undefined if the answer is not complete. */
-  readonly kept?: KeptOutput | undefined;
+  readonly kept?: CompleteAnswer | undefined;
 }
 
 /** Writes an answer of the other API as a chat answer. */
@@ -66,7 +71,7 @@ export interface BridgedStream {
   /** Takes a frame; returns frames of chat. Comments pass. */
   push(frame: Frame): readonly Uint8Array[];
   /** Known once `push` has returned the finish chunk. Undefined if the answer is not complete. */
-  readonly kept: KeptOutput | undefined;
+  readonly kept: CompleteAnswer | undefined;
 }
 
 /** What a body depends on, beside the chat body. */

@@ -3,8 +3,9 @@
  * (https://platform.openai.com/docs/api-reference/chat/create). Each has a list of all parameters:
  * none that says something is lost without a word.
  */
-import { asObject, isObject, type JsonObject } from '../../lib/json.ts';
-import type { BridgeRefusal, ChatBody } from './bridge.ts';
+import { asObject, type JsonObject } from '../../lib/json.ts';
+import type { AskedForm } from './answer-writer.ts';
+import type { BridgeOptions, BridgeRefusal, ChatBody } from './bridge.ts';
 
 /** Whether a member says anything. */
 export function says(value: unknown): boolean {
@@ -124,7 +125,10 @@ export function callsIn({ tool_calls }: JsonObject): JsonObject[] {
   return partsIn(tool_calls);
 }
 
-/** Whether the caller asks for the usage of a stream. */
-export function asksUsage({ stream_options }: ChatBody): boolean {
-  return isObject(stream_options) && stream_options.include_usage === true;
+/** What the caller asks for in the answer. */
+export function formOf(
+  { stream_options }: ChatBody,
+  { showsReasoning }: Pick<BridgeOptions, 'showsReasoning'>,
+): AskedForm {
+  return { asksUsage: asObject(stream_options).include_usage === true, showsReasoning };
 }

@@ -7,7 +7,7 @@ import { asObject, asString, type JsonObject, parseJson } from '../../lib/json.t
 import { jsonBytes, type Weight } from '../../memory/conversation/message.ts';
 import { isThinkingPart, weightOfThinking } from '../chat/reasoning.ts';
 import type { ShownAnswers } from '../chat/shown-answers.ts';
-import type { AnswerReader, KeptOutput } from './bridge.ts';
+import type { CompleteAnswer, KeptOutput } from './bridge.ts';
 import { callsIn } from './chat-fields.ts';
 
 /** What an answer says: digests of its calls and of its text; empty if it has none. */
@@ -21,20 +21,6 @@ export interface ShownOutput extends KeptOutput, Said {}
 
 /** Hashes a text. */
 type Sha256 = (text: string) => string;
-
-/** A whole answer of an API, around its output. */
-const WHOLE = {
-  responses: (json: string) => `{"object":"response","status":"completed","output":${json}}`,
-  messages: (json: string) =>
-    `{"type":"message","role":"assistant","stop_reason":"end_turn","content":${json}}`,
-} as const satisfies Record<KeptOutput['api'], (json: string) => string>;
-
-/** The chat message that an output is shown as. */
-export function messageOf({ api, json }: KeptOutput, reader: AnswerReader): JsonObject {
-  const { body } = reader.answer(new TextEncoder().encode(WHOLE[api](json)));
-  const { choices } = asObject(parseJson(new TextDecoder().decode(body)));
-  return asObject(asObject(Array.isArray(choices) ? choices[0] : undefined).message);
-}
 
 /** What the model reads of the reasoning in outputs, its bytes as JSON, and its items or blocks. */
 export function reasoningIn(outputs: readonly KeptOutput[]): {
@@ -53,9 +39,24 @@ export function reasoningIn(outputs: readonly KeptOutput[]): {
   return { weight: weightOfThinking(parts), bytes, blocks: thoughts.length };
 }
 
-/** @param message see `messageOf` */
-export function shownOutput({ api, json }: KeptOutput, message: JsonObject, sha256: Sha256): ShownOutput {
+export function shownOutput({ api, json, message }: CompleteAnswer, sha256: Sha256): ShownOutput {
   return { api, json, ...saidIn([message], sha256) };
+}
+
+/** Outputs as they are stored: each in two lines, since JSON has none in it. */
+export function textOfOutputs(outputs: readonly ShownOutput[]): string {
+  return outputs.map(({ api, calls, text, json }) => `${api} ${calls} ${text}\n${json}\n`).join('');
+}
+
+/** See `textOfOutputs`. */
+export function outputsOfText(stored: string): ShownOutput[] {
+  const lines = stored.split('\n');
+  const outputs: ShownOutput[] = [];
+  for (let at = 0; at + 1 < lines.length; at += 2) {
+    const [api, calls = '', text = ''] = lines[at]?.split(' ') ?? [];
+    outputs.push({ api: api as KeptOutput['api'], calls, text, json: lines[at + 1] ?? '' });
+  }
+  return outputs;
 }
 
 /** The name of a function or of a custom tool that is called. */

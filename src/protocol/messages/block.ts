@@ -97,8 +97,7 @@ export class Block {
 
   /** Whether a mark can be put after it. */
   get takesMark(): boolean {
-    if (this.mark !== undefined || !MARKABLE.has(this.type)) return false;
-    return this.type !== 'text' || (this.string('text') ?? '').trim() !== '';
+    return this.mark === undefined && canFollow(this.type, this.string('text'));
   }
 
   field(key: string): JsonSpan | undefined {
@@ -127,9 +126,14 @@ export function isBlankString(body: Uint8Array, value: JsonSpan): boolean {
 }
 
 /** https://platform.claude.com/docs/en/build-with-claude/prompt-caching, "What can be cached" */
-const MARKABLE: ReadonlySet<string> = new Set([
+const MARKABLE: ReadonlySet<unknown> = new Set([
   ...['text', 'image', 'document', 'search_result', 'tool_use', 'tool_result'],
 ]);
+
+/** Whether a mark can follow a block, by its type and its text. */
+export function canFollow(type: unknown, text: unknown): boolean {
+  return MARKABLE.has(type) && (type !== 'text' || asString(text).trim() !== '');
+}
 
 function holdsEncrypted(value: unknown): boolean {
   if (Array.isArray(value)) return value.some(holdsEncrypted);

@@ -92,9 +92,9 @@ function withOurs(
 ): WrittenMarks {
   const [tools, system] = ['tools', 'system'].map((key) => fieldOf(root, key)?.value);
   const isFree = standing.length === 0;
-  const least = leastCachedPrompt(model) * BYTES_PER_TOKEN;
-  const marksSystem = isFree && bytesOf(tools, system) >= least && systemTakesMark(bytes, system);
-  const marksTools = isFree && bytesOf(tools) >= least;
+  const ofHead = marksOfHead(model, bytesOf(tools), bytesOf(system));
+  const marksSystem = isFree && ofHead.system && systemTakesMark(bytes, system);
+  const marksTools = isFree && ofHead.tools;
   const room = MESSAGES_MARKS.most - standing.length - Number(marksSystem) - Number(marksTools);
   const settled = places.filter(
     (at) => messages[at] instanceof ElementMessage && !left.has(at) && !moving.includes(at),
@@ -110,6 +110,21 @@ function withOurs(
     ...(marksSystem ? { system: markOf(false) } : {}),
     ...(marksTools ? { tools: markOf(false) } : {}),
   };
+}
+
+/**
+ * Whether tools and instructions are long enough to get marks of Precis's, where their caller sets
+ * none.
+ *
+ * @param tools and `system` in bytes
+ */
+export function marksOfHead(
+  model: string | undefined,
+  tools: number,
+  system: number,
+): { readonly tools: boolean; readonly system: boolean } {
+  const least = leastCachedPrompt(model) * BYTES_PER_TOKEN;
+  return { tools: tools >= least, system: tools + system >= least };
 }
 
 /** The messages after which Precis's marks move along. */

@@ -64,8 +64,8 @@ export interface NewAnswer extends Omit<StoredAnswer, 'id' | 'size' | 'goneWith'
 
 /** An answer, and the size of its reasoning. */
 export interface AnswerToKeep extends Pick<NewAnswer, 'tokens' | 'bytes' | 'blocks'> {
-  /** JSON with its `outputs`. */
-  readonly json: string;
+  /** What is sealed. */
+  readonly text: string;
 }
 
 /** The `goneWith` of an answer that was never sent again: none was made together with it. */

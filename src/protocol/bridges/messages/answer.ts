@@ -11,16 +11,16 @@ import { GatheredBlock } from '../../messages/answer-blocks.ts';
 import { statusOf } from '../../messages/errors.ts';
 import { errorIn } from '../../messages/failed.ts';
 import { runUsageOf, usageWith } from '../../messages/usage.ts';
+import type { AnswerWriter, ChunkHead } from '../answer-writer.ts';
 import type { BridgeOptions } from '../bridge.ts';
-import { type AnswerWriter, type ChunkHead, faultIn } from '../chunks.ts';
-import { AnswerFeed, Saying } from '../feed.ts';
+import { AnswerFeed, faultIn } from '../feed.ts';
 import type { ShortNames } from '../short-names.ts';
 import { detailOf } from './thinking.ts';
 
 /** What an answer is read with. */
 export interface Reading {
   readonly names: ShortNames;
-  readonly options: Pick<BridgeOptions, 'showsReasoning' | 'now'>;
+  readonly options: Pick<BridgeOptions, 'now'>;
 }
 
 /** A block that is being written, and the index of its call. */
@@ -51,7 +51,6 @@ const REFUSED = 'The API refused to answer this request.';
 
 export class MessageFeed extends AnswerFeed {
   private readonly reading: Reading;
-  private readonly saying: Saying;
   /** By `index`, in which the API numbers them. */
   private readonly blocks = new Map<unknown, OpenBlock>();
   private usage: JsonObject | undefined;
@@ -63,7 +62,6 @@ export class MessageFeed extends AnswerFeed {
   constructor(reading: Reading, writer: AnswerWriter) {
     super(writer);
     this.reading = reading;
-    this.saying = new Saying(writer, reading.options.showsReasoning);
   }
 
   /** A call has the bytes of its input; one that is cut short is none. */
@@ -90,7 +88,7 @@ export class MessageFeed extends AnswerFeed {
     }
     this.take({ type: 'message_delta', delta: { stop_reason, stop_details } });
     this.take({ type: 'message_stop' });
-    if (this.kept) this.kept = { api: 'messages', json: textOf(json, content) };
+    if (this.kept) this.kept = { ...this.kept, json: textOf(json, content) };
   }
 
   protected take(event: JsonObject, _?: Frame): void {
@@ -118,10 +116,10 @@ export class MessageFeed extends AnswerFeed {
     this.isNext ||= type === 'text' && this.before !== 'text';
     this.before = type;
     const called = this.reading.names.long(asString(name));
-    const call = type === 'tool_use' ? this.saying.call(id, 'function', called, '') : undefined;
+    const call = type === 'tool_use' ? this.writer.call(id, 'function', called, '') : undefined;
     this.blocks.set(index, { gathered: new GatheredBlock(block), call, hasInput: false });
     if (type === 'text') this.say(asString(block.text));
-    if (type === 'thinking') this.saying.thought(asString(block.thinking), true);
+    if (type === 'thinking') this.writer.thought(asString(block.thinking), true);
   }
 
   private add(open: OpenBlock | undefined, delta: JsonObject): void {
@@ -129,11 +127,11 @@ export class MessageFeed extends AnswerFeed {
     const { gathered, call } = open;
     if (delta.type === 'text_delta') this.say(asString(delta.text));
     if (delta.type === 'thinking_delta')
-      this.saying.thought(asString(delta.thinking), asString(gathered.block.thinking) === '');
+      this.writer.thought(asString(delta.thinking), asString(gathered.block.thinking) === '');
     // The first one may be empty.
     if (delta.partial_json === '') return;
     open.hasInput ||= delta.partial_json !== undefined;
-    if (call !== undefined) this.saying.input(call, 'function', asString(delta.partial_json));
+    if (call !== undefined) this.writer.input(call, asString(delta.partial_json));
     gathered.add(delta);
   }
 
@@ -141,19 +139,20 @@ export class MessageFeed extends AnswerFeed {
   private close(open: OpenBlock | undefined): void {
     if (!open) return;
     const { gathered, call, hasInput } = open;
-    if (call !== undefined && !hasInput) this.saying.input(call, 'function', gathered.input ?? '{}');
+    if (call !== undefined && !hasInput) this.writer.input(call, gathered.input ?? '{}');
     const detail = detailOf(gathered.block);
-    if (detail) this.saying.detail(detail);
+    if (detail) this.writer.detail(detail);
   }
 
   private say(text: string): void {
-    this.saying.text(text, this.isNext);
+    this.writer.text(text, this.isNext);
     if (text !== '') this.isNext = false;
   }
 
   private ended(): void {
     const { stop_reason: reason, stop_details } = this.stop;
-    if (reason === 'refusal') this.saying.refusal(asString(asObject(stop_details).explanation) || REFUSED);
+    if (reason === 'refusal')
+      this.writer.beside({ refusal: asString(asObject(stop_details).explanation) || REFUSED });
     const all = [...this.blocks.values()].map(({ gathered }) => gathered);
     // What a call has as its input need not be JSON.
     const isKept = COMPLETE.has(reason) && all.every(({ input = '{}' }) => parseObject(input) !== undefined);

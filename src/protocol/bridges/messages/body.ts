@@ -7,16 +7,16 @@
 import { asObject, asString, isObject, type JsonObject } from '../../../lib/json.ts';
 import { claudeTermsOf } from '../../../memory/models/claude-terms.ts';
 import { longestAnswerOf } from '../../../memory/models/facts.ts';
-import { MARK_FIELD, MESSAGES_MARKS } from '../../messages/block.ts';
-import { readMessagesRequest } from '../../messages/request.ts';
+import { MARK_FIELD } from '../../messages/block.ts';
 import type { Bridge, BridgeOptions, ChatBody } from '../bridge.ts';
-import { asksUsage, fieldsIn, fieldTable, isEmpty, obstacleIn, partsIn, says } from '../chat-fields.ts';
+import { fieldsIn, fieldTable, formOf, isEmpty, obstacleIn, partsIn, says } from '../chat-fields.ts';
 import { readerOf } from '../feed.ts';
 import { ShortNames } from '../short-names.ts';
 import { MessageFeed } from './answer.ts';
+import { withOwnMarks } from './marks.ts';
 import { samplingFrom, thinkingFrom } from './thinking.ts';
 import { toolsFrom } from './tools.ts';
-import { turnsOf } from './turns.ts';
+import { messagesJson, turnsOf } from './turns.ts';
 
 const VERSION: readonly [string, string] = ['anthropic-version', '2023-06-01'];
 /** For files that the API has stored. */
@@ -59,31 +59,35 @@ export const messagesBridge: Bridge = {
     const names = new ShortNames(options.sha256, (name) => NAME.test(name));
     const terms = claudeTermsOf(asString(chat.model));
     const { takesSystem } = terms;
-    const { system, messages, isUnthought } = turnsOf(chat, kept, { names, notices, options, takesSystem });
-    const tools = toolsFrom(chat, terms, names, notices);
+    const said = turnsOf(chat, kept, { names, notices, options, takesSystem });
+    const { choice, isForced, tools } = toolsFrom(chat, terms, names, notices);
     const max_tokens = longestOf(chat, options);
     const maxTokens = typeof max_tokens === 'number' ? max_tokens : 0;
-    const { isForced } = tools;
-    const { showsReasoning } = options;
+    const { showsReasoning, marksCache } = options;
+    const { isUnthought } = said;
     const asked = { terms, maxTokens, isForced, showsReasoning, isUnthought, notices };
     const { thinking, effort } = thinkingFrom(chat, asked);
+    const plain = { ...said, tools };
+    const isMarked = !marksCache || isObject(chat[MARK_FIELD]);
+    const body = isMarked ? plain : withOwnMarks(plain, asString(chat.model));
     const fields = {
       ...same,
       max_tokens,
-      ...(system.length > 0 ? { system } : {}),
-      ...tools.fields,
+      ...(body.system.length > 0 ? { system: body.system } : {}),
+      ...(body.tools.length > 0 ? { tools: body.tools } : {}),
+      ...(choice ? { tool_choice: choice } : {}),
       ...(thinking ? { thinking } : {}),
       ...outputFrom(chat, effort, notices),
       ...samplingFrom(chat, terms, thinking, notices),
       ...otherFields(chat, notices),
     };
-    const json = `${JSON.stringify(fields).slice(0, -1)},"messages":${messages}}`;
+    const json = `${JSON.stringify(fields).slice(0, -1)},"messages":${messagesJson(body.turns)}}`;
     return {
       path: 'messages',
       headers: [VERSION],
       listed: /"source":\{"type":"file"/.test(json) ? FILES : undefined,
-      body: marked(encoder.encode(json), json, options),
-      reader: readerOf(asksUsage(chat), (writer) => new MessageFeed({ names, options }, writer)),
+      body: encoder.encode(json),
+      reader: readerOf(formOf(chat, options), (writer) => new MessageFeed({ names, options }, writer)),
       notices: [...notices],
     };
   },
@@ -136,12 +140,4 @@ function otherFields(chat: ChatBody, notices: Set<string>): JsonObject {
     ...(tier === undefined ? {} : { service_tier: tier }),
     ...(isObject(mark) ? { [MARK_FIELD]: mark } : {}),
   };
-}
-
-/** A body with Precis's marks, which are where its views of Messages have them. */
-function marked(body: Uint8Array, json: string, { marksCache = false }: BridgeOptions): Uint8Array {
-  if (!marksCache || json.includes(`"${MARK_FIELD}":{`)) return body;
-  const request = readMessagesRequest(body);
-  if (!request.ok) return body;
-  return request.value.write(undefined, { marks: MESSAGES_MARKS.most, movesMark: true });
 }

@@ -11,7 +11,9 @@ import { isEmpty } from '../chat-fields.ts';
 import type { ShortNames } from '../short-names.ts';
 
 interface ToolFields {
-  readonly fields: JsonObject;
+  readonly tools: readonly JsonObject[];
+  /** Absent where it is the API's own. */
+  readonly choice?: JsonObject | undefined;
   /** Whether the model has to call a tool. */
   readonly isForced: boolean;
 }
@@ -24,7 +26,7 @@ export function toolsFrom(
   notices: Set<string>,
 ): ToolFields {
   const all = Array.isArray(tools) ? tools.map(asObject) : [];
-  if (all.length === 0) return { fields: {}, isForced: false };
+  if (all.length === 0) return { tools: [], isForced: false };
   const { mode, allowed } = choiceIn(choice);
   const left = allowed ? all.filter((tool) => allowed.has(nameOf(tool))) : all;
   const wished = chosen(mode, names);
@@ -35,10 +37,8 @@ export function toolsFrom(
   const said = isSingle ? { ...taken, disable_parallel_tool_use: true } : taken;
   const isDefault = said.type === 'auto' && !isSingle;
   return {
-    fields: {
-      tools: left.map((tool) => toolFrom(tool, names, notices)),
-      ...(isDefault ? {} : { tool_choice: said }),
-    },
+    tools: left.map((tool) => toolFrom(tool, names, notices)),
+    choice: isDefault ? undefined : said,
     isForced: isForced && takesForced,
   };
 }

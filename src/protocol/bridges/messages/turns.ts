@@ -31,15 +31,14 @@ interface Writing {
 /** Messages in the API's form. */
 export interface Turns {
   readonly system: readonly JsonObject[];
-  /** JSON: what is kept, and what a model has written as JSON, is not decoded. */
-  readonly messages: string;
+  readonly turns: readonly Turn[];
   /** Whether the array ends in the results of a run of calls that does not begin with thinking. */
   isUnthought(): boolean;
 }
 
-interface Turn {
+export interface Turn {
   readonly role: 'user' | 'assistant' | 'system';
-  /** JSON of blocks. */
+  /** JSON: what is kept, and what a model has written as JSON, is not decoded. */
   readonly blocks: readonly string[];
 }
 
@@ -72,8 +71,13 @@ export function turnsOf(
   const last = turns.at(-1);
   if (messages.at(-1)?.role === 'assistant' && last) turns[turns.length - 1] = withoutSpace(last);
   turns.push(...open.turns(turns.length === 0));
+  return { system, turns, isUnthought: () => isUnthought(turns) };
+}
+
+/** The JSON of turns. */
+export function messagesJson(turns: readonly Turn[]): string {
   const json = turns.map(({ role, blocks }) => `{"role":"${role}","content":[${blocks.join(',')}]}`);
-  return { system, messages: `[${json.join(',')}]`, isUnthought: () => isUnthought(turns) };
+  return `[${json.join(',')}]`;
 }
 
 const isOfSystem = ({ role }: JsonObject): boolean => role === 'system' || role === 'developer';

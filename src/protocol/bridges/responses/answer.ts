@@ -6,9 +6,9 @@ import type { Frame } from '../../answers/sse.ts';
 import { FAILED } from '../../responses/failed.ts';
 import { isError } from '../../responses/stream.ts';
 import { OPENS } from '../../responses/stream-items.ts';
+import type { AnswerWriter } from '../answer-writer.ts';
 import { says } from '../chat-fields.ts';
-import type { AnswerWriter } from '../chunks.ts';
-import { AnswerFeed, Saying } from '../feed.ts';
+import { AnswerFeed } from '../feed.ts';
 import { AnswerDeltas } from './deltas.ts';
 import { type Asked, finishOf, headOf, keptOutput, outputIn, unpacked, usageFrom } from './items.ts';
 
@@ -27,15 +27,13 @@ const NOT_COMPLETE = 'The upstream sent an answer that is not complete: its stat
 /** Reads one answer. Nothing is written before the response has any content. */
 export class ResponseFeed extends AnswerFeed {
   private readonly asked: Asked;
-  private readonly saying: Saying;
   private readonly deltas: AnswerDeltas;
   private opened: JsonObject | undefined;
 
   constructor(asked: Asked, writer: AnswerWriter) {
     super(writer);
     this.asked = asked;
-    this.saying = new Saying(writer, asked.showsReasoning);
-    this.deltas = new AnswerDeltas(asked, this.saying);
+    this.deltas = new AnswerDeltas(asked, writer);
   }
 
   whole(json: Uint8Array): void {
@@ -83,7 +81,7 @@ export class ResponseFeed extends AnswerFeed {
     const output = listed.length > 0 ? listed : this.deltas.output;
     const items = output.flatMap((item) => unpacked(item, this.asked));
     const kept = isCut ? undefined : keptOutput(items, this.asked);
-    this.finish(finishOf(response, this.saying.calls), usageFrom(response.usage), kept);
+    this.finish(finishOf(response, this.writer.calls.length), usageFrom(response.usage), kept);
   }
 
   private failed(said: JsonObject): void {

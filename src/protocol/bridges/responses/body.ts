@@ -7,7 +7,7 @@
 import { asObject, asString, isObject, type JsonObject } from '../../../lib/json.ts';
 import { mayReason } from '../../../memory/models/upstream-apis.ts';
 import type { Bridge, BridgeOptions, ChatBody } from '../bridge.ts';
-import { asksUsage, fieldsIn, fieldTable, isEmpty, obstacleIn, says } from '../chat-fields.ts';
+import { fieldsIn, fieldTable, formOf, isEmpty, obstacleIn, says } from '../chat-fields.ts';
 import { readerOf } from '../feed.ts';
 import { ShortNames } from '../short-names.ts';
 import { ResponseFeed } from './answer.ts';
@@ -45,9 +45,8 @@ export const responsesBridge: Bridge = {
     const fields = { ...same, ...fieldsFrom(chat, options, names, notices) };
     const input = inputOf(chat, kept, options, { names, notices });
     const json = `${JSON.stringify(fields).slice(0, -1)},"input":${input}}`;
-    const { showsReasoning } = options;
-    const asked = { names, tools: new Set(toolsIn(chat).map(nameOf)), showsReasoning };
-    const reader = readerOf(asksUsage(chat), (writer) => new ResponseFeed(asked, writer));
+    const asked = { names, tools: new Set(toolsIn(chat).map(nameOf)) };
+    const reader = readerOf(formOf(chat, options), (writer) => new ResponseFeed(asked, writer));
     return { path: 'responses', headers: [], body: encoder.encode(json), reader, notices: [...notices] };
   },
 };

@@ -5,7 +5,7 @@
 import { asObject, asString, type JsonObject, parseObject } from '../../../lib/json.ts';
 import { withMovedCitations } from '../../chat/citations.ts';
 import { indexOf, type KnownItem, type StreamEvent, StreamItems } from '../../responses/stream-items.ts';
-import type { Saying } from '../feed.ts';
+import type { AnswerWriter } from '../answer-writer.ts';
 import { type Asked, callId, callType, isCall, isPack, partsOf, unpacked } from './items.ts';
 import { ENCRYPTED_DETAIL } from './messages.ts';
 
@@ -35,15 +35,15 @@ const OF_TEXT = /^response\.(\w+)\.(delta|done)$/;
 /** Says one answer. */
 export class AnswerDeltas {
   private readonly asked: Asked;
-  private readonly saying: Saying;
+  private readonly writer: AnswerWriter;
   private readonly items = new StreamItems<SaidItem>();
   /** The last message with text. */
   private message: SaidItem | undefined;
   private isCut = false;
 
-  constructor(asked: Asked, saying: Saying) {
+  constructor(asked: Asked, writer: AnswerWriter) {
     this.asked = asked;
-    this.saying = saying;
+    this.writer = writer;
   }
 
   /** Takes an event of the stream. One of an unknown type says nothing. */
@@ -135,15 +135,14 @@ export class AnswerDeltas {
     if (fresh === '') return;
     state.said.set(key, before + fresh);
     if (kind === 'content') this.write(state, at, fresh, logprobs);
-    if (kind === 'refusal') this.saying.refusal(fresh);
-    if (kind === 'input') this.saying.input(state.call ?? 0, callType(state.added), fresh);
-    if (kind === 'thought') this.saying.thought(fresh, before === '');
+    if (kind === 'refusal') this.writer.beside({ refusal: fresh });
+    if (kind === 'input') this.writer.input(state.call ?? 0, fresh);
+    if (kind === 'thought') this.writer.thought(fresh, before === '');
   }
 
   private write(state: SaidItem, at: number, text: string, logprobs: unknown): void {
     const given = Array.isArray(logprobs) ? logprobs.map(withBytes) : [];
-    const more = given.length > 0 ? { logprobs: { content: given, refusal: null } } : {};
-    const start = this.saying.text(text, this.message !== state, more);
+    const start = this.writer.text(text, this.message !== state, given);
     this.message = state;
     if (!state.parts.has(at)) state.parts.set(at, { start, citations: 0 });
   }
@@ -151,11 +150,11 @@ export class AnswerDeltas {
   /** Citations of a part, from its first one; those that have been given out are left out. */
   private cite(state: SaidItem, at: number, annotations: readonly unknown[]): void {
     if (annotations.length === 0) return;
-    const part = state.parts.get(at) ?? { start: this.saying.length, citations: 0 };
+    const part = state.parts.get(at) ?? { start: this.writer.length, citations: 0 };
     state.parts.set(at, part);
     part.citations += annotations.length;
     const cited = annotations.map(asObject).map(({ type, ...rest }) => ({ type, [asString(type)]: rest }));
-    this.saying.annotations(withMovedCitations({ annotations: cited }, part.start));
+    this.writer.beside(withMovedCitations({ annotations: cited }, part.start));
   }
 
   /** Begins a call, once it can be given out. */
@@ -168,7 +167,7 @@ export class AnswerDeltas {
   private begin(state: SaidItem, item: JsonObject, input = ''): void {
     const { names } = this.asked;
     const name = names.long(asString(item.name));
-    state.call = this.saying.call(names.long(callId(item)), callType(item), name, input);
+    state.call = this.writer.call(names.long(callId(item)), callType(item), name, input);
   }
 
   /** Says what no event has said of an item. */
@@ -199,7 +198,7 @@ export class AnswerDeltas {
       for (const [at, { text }] of texts.entries())
         this.say(state, { kind: 'thought', isDone: true, group, at, text: asString(text) });
     const { id, encrypted_content: data } = item;
-    if (typeof data === 'string') this.saying.detail({ ...ENCRYPTED_DETAIL, id, data });
+    if (typeof data === 'string') this.writer.detail({ ...ENCRYPTED_DETAIL, id, data });
   }
 
   /** A call that the model could not finish is not given out. */

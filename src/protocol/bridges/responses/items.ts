@@ -1,9 +1,8 @@
 /** Items of an answer: their calls in chat's form, their usage, and how they are kept. */
 import { asObject, asString, isObject, type JsonObject, parseJson } from '../../../lib/json.ts';
+import type { CallType, ChunkHead } from '../answer-writer.ts';
 import type { KeptOutput } from '../bridge.ts';
 import { says } from '../chat-fields.ts';
-import type { ChunkHead } from '../chunks.ts';
-import type { CallType } from '../feed.ts';
 import type { ShortNames } from '../short-names.ts';
 
 /** What the request says of its answer. */
@@ -11,7 +10,6 @@ export interface Asked {
   readonly names: ShortNames;
   /** Names of the request's tools, before any is shortened. */
   readonly tools: ReadonlySet<string>;
-  readonly showsReasoning: boolean;
 }
 
 /** Calls of several tools in one, which models make by a tool that nobody has offered. */

@@ -84,7 +84,7 @@ function endOf(messages: readonly Message[], first: number): number {
 function kept(said: Message | Message[], name: string) {
   const [first, ...others] = [said].flat();
   const whole: Message = Object.assign({}, first, ...others, { content: first?.content });
-  return shownOutput({ api: 'responses', json: name }, whole, sha256Hex);
+  return shownOutput({ api: 'responses', json: name, message: whole }, sha256Hex);
 }
 
 describe('the outputs of earlier answers', () => {

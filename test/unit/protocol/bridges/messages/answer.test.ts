@@ -353,6 +353,8 @@ describe('a stream of Messages in chat', () => {
         expect(detailsIn(sse)).toEqual(reasoning_details ?? []);
         expect(chunksIn(sse).at(-1)?.usage).toEqual(completion.usage);
         expect(stream.kept && JSON.parse(stream.kept.json)).toEqual(kept && JSON.parse(kept.json));
+        expect(kept?.message).toEqual(kept && messageIn(completion));
+        expect(stream.kept?.message).toEqual(kept?.message);
         expect(sse.endsWith('data: [DONE]\n\n')).toBe(true);
       }),
       { numRuns: runs(30, 400) },
@@ -455,7 +457,8 @@ describe('a stream of Messages in chat', () => {
 
     expect(last.kept).toBeUndefined();
     expect(last.frames).toContain('"finish_reason":"stop"');
-    expect(stream.kept).toEqual({ api: 'messages', json: '[{"type":"text","text":""}]' });
+    const message = { role: 'assistant', content: null, refusal: null };
+    expect(stream.kept).toEqual({ api: 'messages', json: '[{"type":"text","text":""}]', message });
   });
 
   it('has comments for pings, nothing for unknown events, and passes comments', () => {

@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { KeptOutput } from '../../../../../src/protocol/bridges/bridge.ts';
+import { MESSAGES_MARKS } from '../../../../../src/protocol/messages/block.ts';
+import { readMessagesRequest } from '../../../../../src/protocol/messages/request.ts';
 import { nextThought } from '../../../../../tools/upstream/bound-thinking.ts';
 import { violations } from '../../../../../tools/upstream/strict-messages.ts';
 import {
@@ -9,7 +11,7 @@ import {
   richConversation,
 } from '../../../../support/conversations/arbitrary-conversation.ts';
 import { runs } from '../../../../support/laws/runs.ts';
-import { bridged, calls, type Json, result, says, sentOf, text, user } from './bridged.ts';
+import { bridged, bytesOf, calls, type Json, parsed, result, says, sentOf, text, user } from './bridged.ts';
 
 const PNG = 'iVBORw0KGgo=';
 const PDF = 'JVBERi0=';
@@ -396,6 +398,26 @@ describe.each([
           role === 'tool' ? [role] : ((tool_calls ?? []) as Json[]).map(() => 'call'),
         );
         expect(idsIn(bridged({ messages }).body)).toHaveLength(paired.length);
+      }),
+      RUNS,
+    );
+  });
+
+  it("has Precis's marks where a view of Messages has them", () => {
+    const spread = fc.constantFrom(0, 3_000, 20_000);
+    const tools = [{ type: 'function', function: { name: 'read', description: 'x'.repeat(9_000) } }];
+    fc.assert(
+      fc.property(any, MODELS, spread, fc.boolean(), (spoken, model, more, hasTools) => {
+        const opening = { role: 'system', content: `You help.${'y'.repeat(more)}` };
+        const chat = {
+          model,
+          messages: [opening, ...unmarked(spoken)],
+          ...(hasTools ? { tools } : {}),
+        };
+        const request = readMessagesRequest(bytesOf(bridged(chat).body));
+        const native =
+          request.ok && request.value.write(undefined, { marks: MESSAGES_MARKS.most, movesMark: true });
+        expect(bridged(chat, { marksCache: true }).body).toEqual(native && parsed(native));
       }),
       RUNS,
     );

@@ -318,7 +318,7 @@ describe('what is kept of an answer', () => {
   ];
   const keptOf = (response: Json): unknown => {
     const { kept } = answered({ ...HEAD, status: 'completed', ...response });
-    return kept && { ...kept, json: JSON.parse(kept.json) };
+    return kept && { api: kept.api, json: JSON.parse(kept.json) };
   };
 
   it('is every item in its order: reasoning with its id, messages and calls without', () => {
@@ -353,6 +353,7 @@ describe('what is kept of an answer', () => {
     const { body, kept } = answered({ ...HEAD, status: 'completed', output });
     const again = answered({ ...HEAD, status: 'completed', output: JSON.parse(kept?.json ?? '') });
     expect(again).toEqual({ body, status: 200, kept });
+    expect(kept?.message).toEqual((body.choices as Json[])[0]?.message);
   });
 
   it('is nothing where there is none', () => {

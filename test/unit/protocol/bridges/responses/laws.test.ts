@@ -180,6 +180,9 @@ describe('every answer', () => {
         expect(chunks.at(-1)?.usage).toEqual(whole.body.usage);
         expect(isDone).toBe(true);
         expect(kept && plainIds(kept.json)).toBe(whole.kept?.json);
+        expect(JSON.parse(plainIds(JSON.stringify(kept?.message ?? null)))).toEqual(
+          whole.kept?.message ?? null,
+        );
       }),
       RUNS,
     );

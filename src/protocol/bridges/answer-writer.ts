@@ -1,0 +1,208 @@
+/**
+ * Writes an answer of chat from what its upstream says of it: a whole completion, or the chunks of
+ * a stream (https://platform.openai.com/docs/api-reference/chat-streaming).
+ */
+import type { JsonObject } from '../../lib/json.ts';
+import type { AnswerFault } from '../answers/answer-format.ts';
+import { saidFault } from '../answers/said-fault.ts';
+import { dataFrame } from '../answers/sse.ts';
+import { GatheredMessage } from '../chat/calls.ts';
+import { DONE } from '../chat/stream.ts';
+import type { BridgedAnswer } from './bridge.ts';
+
+/** What all chunks of an answer say. */
+export interface ChunkHead {
+  readonly id: string;
+  readonly created: number;
+  readonly model: unknown;
+  readonly service_tier?: unknown;
+}
+
+/** What the caller asks for in the answer. */
+export interface AskedForm {
+  /** Whether it asks for the usage of a stream: then each chunk has the member. */
+  readonly asksUsage: boolean;
+  /** See `BridgeOptions`. */
+  readonly showsReasoning: boolean;
+}
+
+const PARAGRAPH = '\n\n';
+
+/** The member of a call with its arguments, by its type. */
+const INPUTS = { function: 'arguments', custom: 'input' } as const;
+export type CallType = keyof typeof INPUTS;
+
+/** A call, as far as it has been given out. */
+interface SaidCall {
+  readonly id: unknown;
+  readonly type: CallType;
+  readonly name: string;
+  input: string;
+}
+
+const NOTHING: ChunkHead = { id: 'chatcmpl-memory', created: 0, model: '' };
+
+const encoder = new TextEncoder();
+
+export class AnswerWriter {
+  private readonly form: AskedForm;
+  private readonly streams: boolean;
+  private head = NOTHING;
+  private hasBegun = false;
+  private written: Uint8Array[] = [];
+  private readonly said = new GatheredMessage();
+  private readonly logprobs: unknown[] = [];
+  /** The calls that have been given out. */
+  readonly calls: SaidCall[] = [];
+  /** Characters of the content that have been given out. */
+  length = 0;
+  private hasThought = false;
+  /** How many pieces of reasoning that a caller can echo have been given out. */
+  private details = 0;
+  private whole: JsonObject = { error: saidFault({ error: 'The upstream sent no whole answer.' }) };
+  private status = 502;
+
+  /** @param streams whether chunks are written */
+  constructor(form: AskedForm, streams: boolean) {
+    this.form = form;
+    this.streams = streams;
+  }
+
+  /** Sets what all further chunks say. */
+  open(head: ChunkHead): void {
+    this.head = head;
+  }
+
+  /** Names the role, once. */
+  begin(): void {
+    if (this.hasBegun) return;
+    this.hasBegun = true;
+    this.chunk([choiceOf({ role: 'assistant', content: '', refusal: null })]);
+  }
+
+  /**
+   * Text of the content. Texts of several messages or blocks are paragraphs of it.
+   *
+   * @param isNext whether another message or block begins
+   * @param logprobs of the text
+   * @returns where it begins in the content
+   */
+  text(text: string, isNext: boolean, logprobs: readonly unknown[] = []): number {
+    if (text === '') return this.length;
+    const content = isNext && this.length > 0 ? PARAGRAPH + text : text;
+    this.logprobs.push(...logprobs);
+    this.delta({ content }, logprobs.length > 0 ? { logprobs: probabilities(logprobs) } : {});
+    this.length += content.length;
+    return this.length - text.length;
+  }
+
+  /** What is said beside the text, such as a refusal or citations. */
+  beside(fields: JsonObject): void {
+    this.delta(fields);
+  }
+
+  /** @param isNext whether a part of the reasoning begins */
+  thought(text: string, isNext: boolean): void {
+    if (text === '' || !this.form.showsReasoning) return;
+    this.delta({ reasoning_content: isNext && this.hasThought ? PARAGRAPH + text : text });
+    this.hasThought = true;
+  }
+
+  /** Reasoning in the form that a caller can send back. */
+  detail(fields: JsonObject): void {
+    if (this.form.showsReasoning) this.delta({ reasoning_details: [{ ...fields, index: this.details++ }] });
+  }
+
+  /** Begins a call. @returns its index among the answer's calls */
+  call(id: unknown, type: CallType, name: string, input: string): number {
+    const call = { id, type, name, input };
+    const index = this.calls.push(call) - 1;
+    this.delta({ tool_calls: [{ index, ...callOf(call) }] });
+    return index;
+  }
+
+  /** More of a call's arguments. */
+  input(index: number, text: string): void {
+    const call = this.calls[index];
+    if (!call || text === '') return;
+    call.input += text;
+    this.delta({ tool_calls: [{ index, [call.type]: { [INPUTS[call.type]]: text } }] });
+  }
+
+  /** The end of an answer. @param usage undefined if the upstream has reported none */
+  finish(reason: string, usage: JsonObject | undefined): void {
+    if (this.streams) {
+      this.delta({}, { finish_reason: reason });
+      if (this.form.asksUsage && usage) this.chunk([], usage);
+      this.written.push(dataFrame(DONE));
+      return;
+    }
+    const { message } = this;
+    const logprobs = this.logprobs.length > 0 ? probabilities(this.logprobs) : null;
+    const choices = [{ index: 0, message, logprobs, finish_reason: reason }];
+    const counted = usage ? { usage } : {};
+    this.whole = { ...this.headed('chat.completion'), choices, ...counted };
+    this.status = 200;
+  }
+
+  /**
+   * The end of one that has failed. In a stream no finish reason and no `[DONE]` follow.
+   *
+   * @param status of HTTP, where nothing has been written
+   */
+  error(error: AnswerFault, status: number): void {
+    this.whole = { error };
+    this.status = status;
+    if (this.streams) this.written.push(dataFrame(JSON.stringify(this.whole)));
+  }
+
+  /** The frames for the caller since the last call. */
+  frames(): readonly Uint8Array[] {
+    const { written } = this;
+    this.written = [];
+    return written;
+  }
+
+  /** What has been given out. */
+  get message(): JsonObject {
+    const { content = null, refusal = null, ...others } = this.said.fields;
+    const tool_calls = this.calls.length > 0 ? { tool_calls: this.calls.map(callOf) } : {};
+    return { role: 'assistant', content, refusal, ...others, ...tool_calls };
+  }
+
+  /** An answer that is no stream. */
+  get answer(): Pick<BridgedAnswer, 'body' | 'status'> {
+    return { body: encoder.encode(JSON.stringify(this.whole)), status: this.status };
+  }
+
+  /** @param more members of the choice */
+  private delta(delta: JsonObject, more: JsonObject = {}): void {
+    this.said.add(delta);
+    this.begin();
+    this.chunk([{ ...choiceOf(delta), ...more }]);
+  }
+
+  private chunk(choices: readonly JsonObject[], usage: JsonObject | null = null): void {
+    if (!this.streams) return;
+    const counted = this.form.asksUsage ? { usage } : {};
+    const chunk = { ...this.headed('chat.completion.chunk'), choices, ...counted };
+    this.written.push(dataFrame(JSON.stringify(chunk)));
+  }
+
+  private headed(object: string): JsonObject {
+    const { id, created, ...head } = this.head;
+    return { id, object, created, ...head };
+  }
+}
+
+function callOf({ id, type, name, input }: SaidCall): JsonObject {
+  return { id, type, [type]: { name, [INPUTS[type]]: input } };
+}
+
+function choiceOf(delta: JsonObject): JsonObject {
+  return { index: 0, delta, logprobs: null, finish_reason: null };
+}
+
+function probabilities(content: readonly unknown[]): JsonObject {
+  return { content, refusal: null };
+}

@@ -1,0 +1,65 @@
+/**
+ * Precis's marks of the prompt cache, where its views of Messages have them
+ * (`messages/cache-marks.ts`).
+ */
+import { Buffer } from 'node:buffer';
+import { type JsonObject, parseObject } from '../../../lib/json.ts';
+import { leastCachedPrompt } from '../../../memory/models/least-cached.ts';
+import { canFollow, MARK_FIELD, MESSAGES_MARKS } from '../../messages/block.ts';
+import { marksOfHead } from '../../messages/cache-marks.ts';
+import { isTooShort, movingPlaces } from '../../moving-marks.ts';
+import type { Turn } from './turns.ts';
+
+/** What of a body can have marks. */
+interface Markable {
+  readonly tools: readonly JsonObject[];
+  readonly system: readonly JsonObject[];
+  readonly turns: readonly Turn[];
+}
+
+const MARK = JSON.parse(MESSAGES_MARKS.json) as JsonObject;
+
+/** A body that has any mark of its caller's keeps those alone. */
+export function withOwnMarks(body: Markable, model: string): Markable {
+  const { tools, system, turns } = body;
+  const [head, instructions] = [tools, system].map((list) => JSON.stringify(list));
+  const blocks = turns.flatMap((turn) => turn.blocks);
+  const texts = [head ?? '', instructions ?? '', ...blocks];
+  if (texts.some((text) => text.includes(`"${MARK_FIELD}":{`))) return body;
+  const sizes = texts.map((text) => Buffer.byteLength(text));
+  const all = sizes.reduce((sum, size) => sum + size, 0);
+  if (isTooShort(all, leastCachedPrompt(model))) return body;
+  const [ofTools = 0, ofSystem = 0] = sizes;
+  const marks = marksOfHead(model, ofTools, ofSystem);
+  const places = movingPlaces({
+    messages: turns,
+    bears: (turn) => bearing(turn) >= 0,
+    parts: (turn) => turn.blocks.length,
+    endsUnmarked: false,
+  });
+  return {
+    tools: marks.tools ? marked(tools) : tools,
+    system: marks.system ? marked(system) : system,
+    turns: turns.map((turn, at) => (places.includes(at) ? markedTurn(turn) : turn)),
+  };
+}
+
+function marked(list: readonly JsonObject[]): JsonObject[] {
+  return list.map((entry, at) => (at === list.length - 1 ? { ...entry, [MARK_FIELD]: MARK } : entry));
+}
+
+/** The index of the block that a mark can follow; -1 if there is none. */
+function bearing({ role, blocks }: Turn): number {
+  if (role !== 'user') return -1;
+  return blocks.findLastIndex((json) => {
+    const { type, text } = parseObject(json) ?? {};
+    return canFollow(type, text);
+  });
+}
+
+function markedTurn(turn: Turn): Turn {
+  const { role, blocks } = turn;
+  const marked = bearing(turn);
+  const mark = `,"${MARK_FIELD}":${MESSAGES_MARKS.json}}`;
+  return { role, blocks: blocks.map((json, at) => (at === marked ? json.slice(0, -1) + mark : json)) };
+}
