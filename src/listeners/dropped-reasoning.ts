@@ -55,14 +55,14 @@ function newest([line]: readonly Line[]): number {
 
 /** Undefined if it has no name yet. `none`: nothing is bound, or nothing is to be remembered. */
 function comparedConversation(
-  { dropped_thinking_blocks: left = 0, upstream_api }: Report,
+  { dropped_thinking_blocks: left = 0 }: Report,
   call: Call,
   made?: ComparedView,
 ): StoredConversation | undefined | 'none' {
   const { request, chosen, owner } = call;
   const isBound = left > 0 || bindsThinking(reasoningTermsOf(request.model));
-  const isKept = made?.reasoning !== undefined || (upstream_api?.api ?? 'chat') !== 'chat';
-  return (isBound || isKept) && edits(chosen.strategy) && owner.off.length === 0
+  const isKept = made?.reasoning !== undefined;
+  return (isKept || (isBound && edits(chosen.strategy))) && owner.off.length === 0
     ? conversationOfCall(call)
     : 'none';
 }

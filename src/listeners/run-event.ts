@@ -147,8 +147,8 @@ class EventRecorder implements CallListener {
     const { usages, asked, call } = this;
     const { request, chosen, scope } = call;
     const [first] = usages;
-    if (!first || !edits(chosen.strategy)) return {};
     const made = asked?.observed ? undefined : asked?.made;
+    if (!first || !(edits(chosen.strategy) || made?.reasoning)) return {};
     const { marks } = termsFor(request, chosen.strategy, scope.services.config);
     const verdict = first.verdict();
     return {

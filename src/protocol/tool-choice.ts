@@ -101,10 +101,10 @@ function allowedTools(bytes: Uint8Array, root: JsonSpan): JsonSpan | undefined {
   return list?.kind === 'array' ? list : undefined;
 }
 
-/** The name of a tool, in any protocol. @param tool its definition, or an entry of a list */
+/** The name of a tool, in any protocol. @param tool its definition, a list's entry, or a call */
 export function nameOf(tool: unknown): string {
-  const { name, function: called } = asObject(tool);
-  return asString(name ?? asObject(called).name);
+  const { name, function: called, custom } = asObject(tool);
+  return asString(name ?? asObject(called ?? custom).name);
 }
 
 function whole(bytes: Uint8Array): Span {

@@ -84,9 +84,10 @@ export interface ReasoningSource {
    * Finds it for the answers in an array. Undefined where none is kept of the request. Never
    * throws.
    *
+   * @param history of the array, if it has been read
    * @param offersTools whether the model is given tools of Precis
    */
-  find(history: History, offersTools: boolean): Promise<KeptReasonings | undefined>;
+  find(history: History | undefined, offersTools: boolean): Promise<KeptReasonings | undefined>;
 }
 
 export interface MakeViewOptions {

@@ -45,7 +45,7 @@ export async function tryView(call: Call, options: MakeViewOptions): Promise<Mad
 
 async function madeViewOf(call: Call, options: MakeViewOptions): Promise<MadeView> {
   const found = await guarded(call, options);
-  if ('report' in found) return found;
+  if ('report' in found) return withReasoning(found, options);
   const terms = viewTermsOf(found, call, options);
   const beside = await besideOf(terms);
   const { remember } = beside.recalled ?? {};
@@ -64,6 +64,13 @@ async function madeViewOf(call: Call, options: MakeViewOptions): Promise<MadeVie
     return { ...made, ...untouched(call.chosen, beside.warnings), history: plan.history, exceeded };
   const fulfilled = await fulfil(plan, terms.call, counter);
   return { ...made, ...reported(planned, fulfilled, terms, beside) };
+}
+
+/** What is kept of answers is sent with a request that is not edited, too. */
+async function withReasoning(made: MadeView, options: MakeViewOptions): Promise<MadeView> {
+  if (options.bare) return made;
+  const reasoning = await options.reasoning?.find(undefined, made.tools !== undefined);
+  return reasoning ? { ...made, reasoning } : made;
 }
 
 /** What is known of a conversation beside the request. */

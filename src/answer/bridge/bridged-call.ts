@@ -4,6 +4,7 @@
  */
 import { baseUrlOf } from '../../config.ts';
 import { type JsonObject, parseObject } from '../../lib/json.ts';
+import { Latest } from '../../lib/latest.ts';
 import { urlOf } from '../../lib/request-url.ts';
 import { secondsOf } from '../../lib/seconds.ts';
 import { baseName } from '../../memory/models/families.ts';
@@ -53,8 +54,6 @@ interface Sending {
 export class BridgedCall {
   private readonly call: Call;
   private readonly route: Route;
-  /** As the other API takes the request. Undefined before a body is sent over it. */
-  private over: RequestScope | undefined;
   private readonly kept: KeptAnswers | undefined;
   private readonly keeper: AnswerKeeper | undefined;
   /** Of the body that was sent last. */
@@ -101,7 +100,6 @@ export class BridgedCall {
       this.sent = { api: 'chat', because: 'obstacle', param };
       return askUpstream(scope, path, bytes, sending.options);
     }
-    this.over ??= scopeOver(this.route.api, scope);
     const isBare = sending.without.has('outputs');
     const outputs = await this.outputs(chat, sending, isBare);
     const written = bridge.body(chat, (index) => outputs.get(index), {
@@ -123,7 +121,7 @@ export class BridgedCall {
       ...(plain > 0 ? { plain_answers: plain } : {}),
       ...(notices.length > 0 ? { notices: [...notices] } : {}),
     };
-    const answer = await this.send(this.over, written, sending.options);
+    const answer = await this.send(scopeOver(api, scope), written, sending.options);
     return chatAnswer(answer, {
       reader: written.reader,
       streams: chat.stream === true,
@@ -214,9 +212,15 @@ function keyIsFor(api: Route['api'], { headers, services: { config } }: RequestS
 /** The headers of a request for chat that Anthropic's own server gets, beside its own. */
 const FOR_ANTHROPIC = /^(?:accept|authorization|content-type|user-agent|x-stainless-.*|anthropic-.*)$/;
 
+/** Of a request over Messages: its rounds, and what is kept of it, need the same. */
+const scopes = new Latest<RequestScope, RequestScope>();
+
 /** The context of a request with the key that its caller gave for chat, as an API takes it. */
 function scopeOver(api: Route['api'], scope: RequestScope): RequestScope {
-  if (api !== 'messages') return scope;
+  return api === 'messages' ? scopes.of(scope, [], () => scopeOfMessages(scope)) : scope;
+}
+
+function scopeOfMessages(scope: RequestScope): RequestScope {
   const { incoming, services, caller } = scope;
   const { url, method, signal } = incoming;
   const isOwn = isAnthropic(services.config.anthropicBaseUrl);

@@ -11,13 +11,13 @@ import { tokenMeasure } from '../../memory/modes/strategy.ts';
 import type { BridgedApi, CompleteAnswer } from '../../protocol/bridges/bridge.ts';
 import { callsIn } from '../../protocol/bridges/chat-fields.ts';
 import {
-  calledName,
   reasoningIn,
   type ShownOutput,
   shownOutput,
   textOfOutputs,
 } from '../../protocol/bridges/kept-outputs.ts';
 import { type MessageReader, readMessages } from '../../protocol/read-messages.ts';
+import { nameOf } from '../../protocol/tool-choice.ts';
 import { hashSession, storedConversation } from '../../request/conversation.ts';
 import type { AnswerToKeep } from '../../storage/conversation/kept-answers.ts';
 import { sha256Hex } from '../../tenant/identity.ts';
@@ -50,7 +50,7 @@ export class AnswerKeeper {
     const { call } = this.kept.answered;
     const { message } = answer;
     const output = shownOutput(answer, sha256Hex);
-    const isOurs = callsIn(message).map((one) => ours.has(calledName(one)));
+    const isOurs = callsIn(message).map((one) => ours.has(nameOf(one)));
     const { content } = message;
     const text = typeof content === 'string' ? content : '';
     if (isOurs.length > 0 && isOurs.every(Boolean)) {

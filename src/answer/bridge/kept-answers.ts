@@ -65,14 +65,13 @@ export class KeptAnswers implements ReasoningSource {
     return conversationOfCall(this.answered.call);
   }
 
-  async find(history: History, offersTools: boolean): Promise<KeptReasonings | undefined> {
+  async find(history: History | undefined, offersTools: boolean): Promise<KeptReasonings | undefined> {
     const { call } = this.answered;
     const route = routeOf(call, offersTools);
     if (!route || isRouteRefused(route.api, call)) return undefined;
     // Without an account for the API, the request fails when it is sent.
     const found = await this.found(route.api, history).catch(() => NONE);
     const { answers, isUnknown } = found;
-    if (answers.length === 0 && !isUnknown) return undefined;
     const sizes = answers.map(({ message, row: { tokens, bytes, blocks, goneWith } }) => ({
       ...{ message, tokens, bytes, blocks },
       ...(goneWith === null ? {} : { isLost: true as const }),

@@ -1,4 +1,4 @@
-/** What the readers of both APIs share: an answer, whole or in events, is written in the same way. */
+/** What the readers of both APIs share: whole answers and events are written in the same way. */
 import { asObject, type JsonObject, parseObject } from '../../lib/json.ts';
 import type { AnswerFault } from '../answers/answer-format.ts';
 import { saidFault } from '../answers/said-fault.ts';

@@ -7,6 +7,7 @@ import { asObject, asString, type JsonObject, parseJson } from '../../lib/json.t
 import { jsonBytes, type Weight } from '../../memory/conversation/message.ts';
 import { isThinkingPart, weightOfThinking } from '../chat/reasoning.ts';
 import type { ShownAnswers } from '../chat/shown-answers.ts';
+import { nameOf } from '../tool-choice.ts';
 import type { CompleteAnswer, KeptOutput } from './bridge.ts';
 import { callsIn } from './chat-fields.ts';
 
@@ -59,19 +60,10 @@ export function outputsOfText(stored: string): ShownOutput[] {
   return outputs;
 }
 
-/** The name of a function or of a custom tool that is called. */
-export function calledName({ function: called, custom }: JsonObject): string {
-  return asString(asObject(called ?? custom).name);
-}
-
 function saidIn(messages: readonly JsonObject[], sha256: Sha256): Said {
   const calls = messages.flatMap(callsIn).map((call) => {
     const { arguments: args, input } = asObject(call.function ?? call.custom);
-    return [
-      call.id,
-      calledName(call),
-      typeof args === 'string' ? (parseJson(args) ?? args) : (args ?? input),
-    ];
+    return [call.id, nameOf(call), typeof args === 'string' ? (parseJson(args) ?? args) : (args ?? input)];
   });
   const text = messages.map(textIn).join('').trim();
   return {

@@ -89,10 +89,10 @@ const back = ({ content, tool_calls = [] }: Message): Message[] => [
 ];
 
 /** Some steps of a tool loop, with the report of the last one. */
-async function steps({ ask }: Isolate, messages: Message[], count: number): Promise<Report> {
+async function steps({ ask }: Isolate, messages: Message[], count: number, more: Json = {}): Promise<Report> {
   let last: Report | undefined;
   for (let step = 0; step < count; step++) {
-    const { message, memory } = await ask(messages);
+    const { message, memory } = await ask(messages, more);
     messages.push(...back(message));
     last = memory;
   }
@@ -189,6 +189,32 @@ describe('the reasoning that a bridge keeps', () => {
       const other = await a.ask(asking, { model: model.replace(/-\w+$/, '-luna') });
       expect(other.memory.reasoning_dropped).toEqual({ blocks: 3, cause: 'model', by: 'precis' });
       expect(thoughtsIn(bodies.at(-1))).toHaveLength(0);
+    },
+  );
+
+  it.each([['auto'], [{ mode: 'none', upstream_api: 'responses' }]])(
+    'is counted where its caller changes what precedes all of it, as the explanation says before (%j)',
+    async (memory_strategy) => {
+      const { isolate, bodies, id } = conversation();
+      const a = isolate();
+      const messages: Message[] = [user('Find it.')];
+      expect((await steps(a, messages, 4, { memory_strategy })).reasoning_dropped).toBeUndefined();
+      const changed = [user('Find the other one.'), ...messages.slice(1)];
+      const lost = { blocks: 3, cause: 'message', message: 0, by: 'precis' };
+      const fields = { model: 'gpt-6-astra', tools: TOOLS, memory_strategy, conversation_id: id };
+      for (const { app } of [isolate(), a]) {
+        const explained = await app.request('/v1/explain', {
+          method: 'POST',
+          body: JSON.stringify({ ...fields, messages: changed }),
+        });
+        expect(((await explained.json()) as { memory: Report }).memory.reasoning_dropped).toEqual(lost);
+      }
+      expect((await a.ask(changed, { memory_strategy })).memory.reasoning_dropped).toEqual(lost);
+      expect(thoughtsIn(bodies.at(-1))).toEqual([]);
+      await vi.waitFor(async () => {
+        const page = await a.app.request(`/v1/conversations/${encodeURIComponent(id)}/requests?limit=1`);
+        expect(((await page.json()) as { data: Json[] }).data[0]?.reasoning_dropped).toEqual(lost);
+      });
     },
   );
 

@@ -4,7 +4,8 @@
  */
 import { asObject, asString, isObject, type JsonObject } from '../../../lib/json.ts';
 import type { ClaudeTerms } from '../../../memory/models/claude-terms.ts';
-import { isThinkingPart, PROVIDER_FIELDS, THINKING_BLOCKS } from '../../chat/reasoning.ts';
+import { PROVIDER_FIELDS, THINKING_BLOCKS } from '../../chat/reasoning.ts';
+import { isThinking } from '../../messages/answer-blocks.ts';
 import type { ChatBody } from '../bridge.ts';
 import { hasOthers, partsIn, says } from '../chat-fields.ts';
 
@@ -105,10 +106,6 @@ export function samplingFrom(
     if (isDropped || isHigh) notices.add(`${name}_${isDropped ? 'dropped' : 'lowered'}`);
   }
   return fields;
-}
-
-export function isThinking({ type }: JsonObject): boolean {
-  return isThinkingPart(type);
 }
 
 /** How clients echo it (https://openrouter.ai/docs/use-cases/reasoning-tokens). */

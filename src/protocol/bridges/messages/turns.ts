@@ -9,12 +9,13 @@
  * https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages
  */
 import { asObject, asString, isObject, type JsonObject, parseJson, parseObject } from '../../../lib/json.ts';
+import { isThinking } from '../../messages/answer-blocks.ts';
 import { MARK_FIELD } from '../../messages/block.ts';
 import type { BridgeOptions, ChatBody, KeptOutput } from '../bridge.ts';
 import { callsIn, noteMembers } from '../chat-fields.ts';
 import type { ShortNames } from '../short-names.ts';
 import { blocksOf, noteParts, withMark } from './parts.ts';
-import { echoedThinking, isThinking } from './thinking.ts';
+import { echoedThinking } from './thinking.ts';
 
 /** The text of a turn that has none where there has to be one: at the beginning, or at the end. */
 const NOTHING_SAID = JSON.stringify({ type: 'text', text: '(no message)' });

@@ -6,6 +6,7 @@
  */
 import { asObject, asString, isObject, type JsonObject } from '../../../lib/json.ts';
 import { mayReason } from '../../../memory/models/upstream-apis.ts';
+import { nameOf } from '../../tool-choice.ts';
 import type { Bridge, BridgeOptions, ChatBody } from '../bridge.ts';
 import { fieldsIn, fieldTable, formOf, isEmpty, obstacleIn, says } from '../chat-fields.ts';
 import { readerOf } from '../feed.ts';
@@ -105,9 +106,4 @@ function lengthFrom({ max_completion_tokens, max_tokens }: ChatBody, notices: Se
 
 function toolsIn({ tools }: ChatBody): unknown[] {
   return Array.isArray(tools) ? tools : [];
-}
-
-function nameOf(tool: unknown): string {
-  const { name, function: called, custom } = asObject(tool);
-  return asString(name ?? asObject(called).name ?? asObject(custom).name);
 }
