@@ -62,7 +62,7 @@ export const VARIABLE_MEANINGS: Readonly<Record<VariableName, string>> = {
     '`on`: if the request asks for it, a model may search [all conversations](conversations.md#all-conversations-of-a-user) of its user, and keep passages for them. Turn it on only if callers set the user themselves, not their users.',
   OBSERVE: '`true`: every request is only [observed](answers-and-errors.md#observing).',
   OBSERVE_SHARE:
-    'The share of conversations that are only observed, from 0 to 1: a [control group](answers-and-errors.md#observing).',
+    'The share of conversations that are only observed, from 0 to 1: all others are sent by their strategy ([on trial](answers-and-errors.md#on-trial)).',
   EVENTS: '`off`: no [events](conversations.md#requests) of requests are kept.',
   LOG_LEVEL: 'The lowest level of the [log](operating.md#logs): `debug`, `info`, `warn` or `error`.',
   OTLP_ENDPOINT: 'The base URL of a collector of [traces](operating.md#traces), without `/v1/traces`.',

@@ -22,6 +22,7 @@ import type { UsageTail } from '../protocol/answers/usage-tail.ts';
 import type { Call } from '../request/call.ts';
 import { conversationOfCall } from '../request/conversation.ts';
 import { isAccepted } from '../request/known-key.ts';
+import { observedShare } from '../request/observation.ts';
 import type { EndedRun } from '../storage/conversation/run-batch.ts';
 import type { StoredConversation } from '../summary/conversation.ts';
 import { sha256Hex, type Tenant } from '../tenant/identity.ts';
@@ -116,7 +117,7 @@ class EventRecorder implements CallListener {
     const { runOutboxes, log } = services;
     try {
       const event = this.event(end);
-      const run = { event, ...this.named(), ...this.billing(), ...this.compared(event) };
+      const run = { event, ...this.named(), ...this.billing(), ...this.compared(event), ...this.trial() };
       runOutboxes.add(tenant, name, run, waitUntil);
     } catch (error) {
       logCaught(log, 'warn', 'the event of a request could not be made', error);
@@ -159,6 +160,11 @@ class EventRecorder implements CallListener {
         ...(verdict ? { verdict } : {}),
       },
     };
+  }
+
+  /** Where a share of the conversations is observed, each request belongs to a side of a trial. */
+  private trial(): Pick<EndedRun, 'trial'> {
+    return edits(this.call.chosen.strategy) && observedShare(this.call) > 0 ? { trial: true } : {};
   }
 
   private event({ how, refusal }: CallEnd): UnbilledRun {

@@ -29,7 +29,7 @@ export const STRATEGY_FIELDS: Readonly<Record<FieldOf<MemoryStrategyRequest>, st
   move_instructions:
     'Sends the `instructions` of the Responses API as a [developer message](responses-api.md#instructions).',
   observe:
-    'The request is sent unchanged, and the report says [what would have been done](answers-and-errors.md#observing).',
+    'The request is sent unchanged, and the report says [what would have been done](answers-and-errors.md#observing); a number: for that [share](answers-and-errors.md#on-trial) of conversations.',
   cache_marks:
     'Who marks [what the prompt cache keeps](prompt-caching.md#who-sets-the-marks): `auto` adds marks, `callers` adds none, `off` moves none either. By default `auto` in modes that edit, else `callers`.',
   cache_diagnostics:

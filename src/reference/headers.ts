@@ -28,8 +28,7 @@ export const REQUEST_HEADERS = {
     oneOf(['true', 'on', 'false', 'off']),
   ),
   'x-memory-observe': header(
-    '`true`, `on`, `false` or `off`: the request is sent unchanged, and the report says [what would have been done](answers-and-errors.md#observing).',
-    oneOf(['true', 'on', 'false', 'off']),
+    '`true`, `on`, `false` or `off`: the request is sent unchanged, and the report says [what would have been done](answers-and-errors.md#observing). `0.2`: so is that share of the conversations.',
   ),
   'x-memory-stream-errors': header(
     'Where a streamed request gets [errors](answers-and-errors.md#errors-in-streams): as `events` of the stream, or as the status of `http`. By default Codex gets events, and all others the status.',

@@ -9,17 +9,27 @@ const WORDS: ReadonlyMap<string, boolean> = new Map([
   ['off', false],
 ]);
 
+const OBSERVE = 'x-memory-observe';
+
 /** The headers that ask for something. Each is false if it is absent. */
 export interface Flags {
   /** `x-memory-report`: the report in the body. */
   readonly report: boolean;
-  /** `x-memory-observe`: the request is sent unchanged. */
-  readonly observe: boolean;
+  /** `x-memory-observe`: the share of the conversations whose requests are sent unchanged. */
+  readonly observe: number;
 }
+
+/** Between 0 and 1, neither of which is one: they would be another way to say yes and no. */
+const SHARE = /^0?\.\d*[1-9]\d*$/;
 
 /** @throws ApiError `invalid_memory_strategy` for a header with any other word */
 export function flagsIn(headers: Headers): Flags {
-  return { report: flagIn(headers, 'x-memory-report'), observe: flagIn(headers, 'x-memory-observe') };
+  return { report: flagIn(headers, 'x-memory-report'), observe: observedShareIn(headers) };
+}
+
+function observedShareIn(headers: Headers): number {
+  const word = headers.get(OBSERVE)?.trim() ?? '';
+  return SHARE.test(word) ? Number(word) : Number(flagIn(headers, OBSERVE, ', or a share such as 0.2'));
 }
 
 /**
@@ -29,7 +39,8 @@ export function flagOf(word: string): boolean | undefined {
   return WORDS.get(word.trim().toLowerCase());
 }
 
-function flagIn(headers: Headers, name: string): boolean {
+/** @param more what else it may be */
+function flagIn(headers: Headers, name: string, more = ''): boolean {
   const value = headers.get(name)?.trim() ?? '';
   // A client that sends a variable which is not set sends an empty header.
   if (value === '') return false;
@@ -37,7 +48,7 @@ function flagIn(headers: Headers, name: string): boolean {
   if (flag !== undefined) return flag;
   throw new ApiError(
     'invalid_memory_strategy',
-    `The header ${name} must be true or false (or on or off); this one is ${quote(value)}.`,
+    `The header ${name} must be true or false (or on or off)${more}; this one is ${quote(value)}.`,
     name,
   );
 }

@@ -15,6 +15,7 @@ import { deleteBlock, getBlock, listBlocks, putBlock } from './blocks.ts';
 import { chatCompletions } from './chat.ts';
 import { compact } from './compact.ts';
 import { compress, getRetrieved } from './compress.ts';
+import { getComparison } from './conversations/comparison.ts';
 import { endConversation } from './conversations/end.ts';
 import { listConversations } from './conversations/list.ts';
 import { deleteMemory, flushMemory, getMemory, patchMemory } from './conversations/memory.ts';
@@ -134,6 +135,7 @@ export const ROUTES: readonly Route[] = [
   { path: '/v1/blocks/:label', handlers: { GET: getBlock, PUT: putBlock, DELETE: deleteBlock } },
 
   { path: '/v1/stats', handlers: { GET: getStats }, isOfAll: true },
+  { path: '/v1/stats/comparison', handlers: { GET: getComparison }, isOfAll: true },
   { path: '/v1/stats/summary', handlers: { GET: getSummary }, isOfAll: true },
   { path: '/v1/stats/summary.svg', handlers: { GET: getSummary }, isOfAll: true },
   { path: '/v1/memory', handlers: { DELETE: deleteTenantData }, isOfAll: true },

@@ -7,6 +7,7 @@ import type { Bill, PotentialBill } from '../money/bill-schema.ts';
 import type { CacheMiss } from '../replay/change-schema.ts';
 import type { ListedRun } from './event.ts';
 import { type FailureSums, joinNamed, type MissSums, type ModelSums, missSumsOf } from './named-sums.ts';
+import { TRIAL_NAMES, type TrialSums } from './trials.ts';
 
 /** A day without requests. Tokens are tokens, amounts are nanodollars, all others are counts. */
 export const NO_DAY_SUMS = {
@@ -45,6 +46,8 @@ interface NamedSums {
   readonly failures?: FailureSums;
   /** What each model was asked. */
   readonly models?: ModelSums;
+  /** What both sides of a trial have. 0.10 and earlier have none. */
+  readonly trials?: TrialSums;
 }
 
 /**
@@ -66,6 +69,7 @@ export const NAMED_SUMS = {
   missed: ['requests', 'tokens', 'amount'],
   failures: ['requests'],
   models: ['requests', 'failed', 'billed', 'unbilled', 'about', 'would_be', 'sent'],
+  trials: TRIAL_NAMES,
 } as const satisfies Record<keyof NamedSums, readonly string[]>;
 export type NamedSumsName = keyof NamedSums;
 export const NAMED_SUMS_NAMES = Object.keys(NAMED_SUMS) as readonly NamedSumsName[];

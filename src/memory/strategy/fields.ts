@@ -75,6 +75,8 @@ const UPSTREAM_APIS = ['auto', 'chat', 'responses', 'messages'] as const;
 export type UpstreamApiChoice = (typeof UPSTREAM_APIS)[number];
 export const upstreamApi = z.enum(UPSTREAM_APIS).optional();
 
+const OBSERVE_REFUSED = 'it must be true, false, or a share of the conversations, from 0 to 1';
+
 /** Fields of all modes that edit. */
 export const editing = {
   token_budget: count.optional(),
@@ -92,8 +94,11 @@ export const editing = {
   keep_rounds: z.boolean().default(true),
   /** `instructions` of the Responses API are sent as a leading developer message. */
   move_instructions: z.boolean().default(false),
-  /** The request is sent unchanged; the report says what would have been done. */
-  observe: z.boolean().default(false),
+  /**
+   * The request is sent unchanged; the report says what would have been done. A share: so are all
+   * requests of that share of the conversations.
+   */
+  observe: z.union([z.boolean(), share], { error: OBSERVE_REFUSED }).default(false),
   cache_marks: cacheMarks,
   /** The vendor is asked why its cache was missed. */
   cache_diagnostics: z.boolean().optional(),

@@ -14,6 +14,7 @@ import {
   routes,
   sent,
 } from '../operation.ts';
+import { statsComparison } from '../schemas/comparison.ts';
 import * as schemas from '../schemas/conversations.ts';
 
 const id = { type: 'string', minLength: 1, maxLength: 256 };
@@ -202,6 +203,14 @@ const OF_CONVERSATIONS = routes(
         200: json('Times; with `days`, sums by day.', z.union([schemas.stats, schemas.statsByDay])),
       },
       page: `${page}#all-conversations`,
+    },
+    'get /v1/stats/comparison': {
+      id: 'getComparison',
+      summary: 'What a strategy on trial has saved, or would have, with an interval',
+      parameters: [PERIOD],
+      answers: { 200: json('The comparison.', statsComparison) },
+      errors: ['invalid_value'],
+      page: 'answers-and-errors.md#on-trial',
     },
     'get /v1/stats/summary': {
       id: 'getSummary',

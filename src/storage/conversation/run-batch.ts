@@ -18,6 +18,8 @@ export interface EndedRun {
   readonly compared?: ComparedRequest;
   /** Absent if the request was not observed. */
   readonly potential_bill?: PotentialBill | null;
+  /** Present if its conversation is on a side of a trial (see `trials.ts`). */
+  readonly trial?: true;
 }
 
 /** An event before its conversation has counted and billed it. */

@@ -15,6 +15,7 @@ import type { CallerLimits } from '../../memory/money/caller-limits.ts';
 import type { CallerState } from '../../memory/money/caller-schema.ts';
 import type { SumsByDay } from '../../memory/run/day-sums.ts';
 import { rankConversations } from '../../memory/run/ranked-conversations.ts';
+import { type TrialTotals, trialTotals } from '../../memory/run/trials.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
 import { TenantBucket } from '../bucket.ts';
 import { OF_PASSAGES } from '../conversation/names.ts';
@@ -238,6 +239,10 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi,
     const { usage } = this.rows;
     const ranked = rankConversations(usage.conversations(from, to), most);
     return { days: usage.days(from, to), ranked, spent };
+  }
+
+  trials(from: number, to: number): TrialTotals {
+    return trialTotals(this.rows.usage.tried(from, to));
   }
 
   usage(from: number, to: number): CallerUsage {

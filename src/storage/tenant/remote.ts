@@ -4,6 +4,7 @@ import type { CallerLimits } from '../../memory/money/caller-limits.ts';
 import type { CallerState } from '../../memory/money/caller-schema.ts';
 import type { SumsByDay } from '../../memory/run/day-sums.ts';
 import type { RankedConversations } from '../../memory/run/ranked-conversations.ts';
+import type { TrialTotals } from '../../memory/run/trials.ts';
 import type { BlockSource } from '../conversation/memories.ts';
 import type { ConversationSums } from '../conversation/sum-reports.ts';
 import type { BackupApi, NotTaken } from '../object-backup.ts';
@@ -46,6 +47,8 @@ export interface TenantApi extends BackupApi {
    * @param most of the conversations of each list
    */
   overview(from: number, to: number, most: number): TenantOverview;
+  /** Both sides of its trials. */
+  trials(from: number, to: number): TrialTotals;
   find(conversation: string): KnownConversation | null;
   refsOf(conversation: string, most: number, after?: string): readonly string[] | null;
   namesWith(prefix: string, most: number): readonly string[];

@@ -13,6 +13,8 @@ import {
   type NO_DAY_SUMS,
   type SumsByDay,
 } from '../../memory/run/day-sums.ts';
+import { joinNamed } from '../../memory/run/named-sums.ts';
+import type { TrialSums, TriedConversation } from '../../memory/run/trials.ts';
 import type { ConversationSums } from '../conversation/sum-reports.ts';
 import type { LazyTables, Tables } from '../tables.ts';
 
@@ -21,6 +23,9 @@ export const KEPT_DAYS = 90;
 
 const SET_NAMES = [...DAY_SUMS_NAMES, ...NAMED_SUMS_NAMES, ...LAST_TIMES];
 const COLUMNS = SET_NAMES.join(', ');
+
+/** Trials are read by conversation. */
+const BY_DAY = NAMED_SUMS_NAMES.filter((name) => name !== 'trials');
 
 /** JSON of the sums by name, and times (0: none). 0.9 and earlier lack the columns. */
 const ADDED = [
@@ -144,6 +149,20 @@ export class UsageRows {
     for (const { name, model, ...sums } of rows) yield { name, model, sums };
   }
 
+  /** Each conversation that is on a side of a trial in some days, with its sums of these days. */
+  *tried(from: number, to: number): Generator<TriedConversation> {
+    const rows = this.tables.each<Omit<TriedConversation, 'sums'> & { trials: string }>(
+      `SELECT sum(requests) AS requests, sum(summarizer) AS summarizer, sum(unpriced) AS unpriced,
+         json_group_array(json(trials)) AS trials
+       FROM day_sums WHERE day BETWEEN ? AND ?
+       GROUP BY conversation_id HAVING sum(trials <> '{}') > 0`,
+      from,
+      to,
+    );
+    for (const { trials, ...rest } of rows)
+      yield { ...rest, sums: (JSON.parse(trials) as TrialSums[]).reduce<TrialSums>(joinNamed, {}) };
+  }
+
   /** The sums of all conversations by day. Days without requests are not among them. */
   days(from: number, to: number): SumsByDay {
     const rows = this.tables.each<Record<'day' | keyof typeof NO_DAY_SUMS, number>>(
@@ -154,7 +173,7 @@ export class UsageRows {
     );
     const days: Record<number, SumsByDay[number]> = {};
     for (const { day, ...sums } of rows) days[day] = sums;
-    for (const name of NAMED_SUMS_NAMES)
+    for (const name of BY_DAY)
       for (const { day, ...sum } of this.named(name, from, to)) {
         const of = days[day];
         const { key, ...numbers } = sum;

@@ -135,6 +135,8 @@ describe('answers of a conversation', () => {
     });
     await readAs('getStats', await send('GET', '/v1/stats'));
     await readAs('getSummary', await send('GET', '/v1/stats/summary'));
+    const compared = await readAs('getComparison', await send('GET', '/v1/stats/comparison?days=1'));
+    expect(compared).toMatchObject({ object: 'memory.stats.comparison', data: [] });
     const byDay = await readAs('getStats', await send('GET', '/v1/stats?days=1'));
     expect(byDay).toMatchObject({ object: 'memory.stats.days', data: [{ failed: 0 }] });
     const archive = memory.replace('/memory', '/messages');

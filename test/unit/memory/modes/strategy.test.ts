@@ -95,7 +95,11 @@ describe('a strategy', () => {
     [{ mode: 'compact', frontier: 'leap' }, 'frontier', 'must be "jump" or "slide"; it is \'leap\'.'],
     [{ mode: 'compact', context_window_tokens: 0 }, 'context_window_tokens', 'context_window_tokens'],
     [{ mode: 'trim', max_turns: 2, keep_last_n_turns: 3 }, 'keep_last_n_turns', 'must not be larger'],
-    [{ mode: 'trim', observe: 'on' }, 'observe', "must be true or false; it is 'on'."],
+    [
+      { mode: 'trim', observe: 'on' },
+      'observe',
+      'must be true, false, or a share of the conversations, from 0 to 1',
+    ],
     [{ mode: 'compact', compact_include_tools: [''] }, 'compact_include_tools.0', 'must not be empty'],
     [{ mode: 'none', token_budget: 1 }, 'token_budget', "mode 'none'"],
     [{ mode: 'none', archive: 1 }, 'archive', 'memory_strategy.archive'],

@@ -1,0 +1,61 @@
+/**
+ * `GET /v1/stats/comparison`: what a strategy on trial has saved in some days, or would have
+ * (docs/answers-and-errors.md#on-trial).
+ */
+import type { Context } from 'hono';
+import { type TriedSide, trialsIn } from '../../memory/run/trial-report.ts';
+import { joinTotals } from '../../memory/run/trials.ts';
+import type { ShownSide, StatsComparison } from '../../reference/schemas/comparison.ts';
+import type { AppEnv } from '../../request/services.ts';
+import { tenantsOf } from '../../tenant/identity.ts';
+import { TIME_LIMITS } from '../../time-limits.ts';
+import { stored } from '../stored.ts';
+import { verifiedTenant } from '../verified-tenant.ts';
+import { daysIn, rangeOf } from './days.ts';
+
+/** Days are in UTC, the last one being today. */
+export async function getComparison(c: Context<AppEnv>): Promise<Response> {
+  const services = c.get('services');
+  const tenants = tenantsOf(await verifiedTenant(c, 'read'));
+  const days = daysIn(c.req.query('days'));
+  const [first, last] = rangeOf(days);
+  const totals = await stored(c, () =>
+    Promise.all(
+      tenants.map(async ({ id }) => {
+        await services.runOutboxes.settled(id);
+        return services.tenant(id)((stub) => stub.trials(first, last));
+      }),
+    ),
+  );
+  const trials = trialsIn(totals.reduce(joinTotals, {}));
+  const answer: StatsComparison = {
+    object: 'memory.stats.comparison',
+    days,
+    behind_ms: TIME_LIMITS.sumsMs,
+    data: trials.map(({ mode, text, observed, sent, between }) => ({
+      mode,
+      text,
+      observed: observed && sideJson(observed),
+      sent: sent && sideJson(sent),
+      between,
+    })),
+  };
+  return c.json(answer);
+}
+
+function sideJson({ total, saving }: TriedSide): ShownSide {
+  const { conversations, requests, before, after, billed, paid, compared, whole, saved } = total;
+  const isKnown = total.summarizer !== null;
+  return {
+    conversations,
+    requests,
+    before,
+    after,
+    billed,
+    paid: isKnown && billed > 0 ? paid : null,
+    compared,
+    whole: compared > 0 ? whole : null,
+    saved: isKnown && compared > 0 ? saved : null,
+    saving,
+  };
+}

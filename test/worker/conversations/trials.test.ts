@@ -1,0 +1,139 @@
+/** A strategy on trial: both sides of a caller's conversations, and of nobody else's. */
+
+import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
+import { env } from 'cloudflare:workers';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { statsComparison } from '../../../src/reference/schemas/comparison.ts';
+import { Tenants } from '../../../src/tenant/identity.ts';
+import { quiet } from '../../support/quiet.ts';
+import { startApp, watchedBucket } from '../support.ts';
+
+beforeEach(() => {
+  quiet();
+});
+
+let callers = 0;
+
+const turn = (n: number) => [
+  { role: 'user', content: `Question ${n}? ${'word '.repeat(80)}` },
+  { role: 'assistant', content: `Answer ${n}. ${'word '.repeat(80)}` },
+];
+const TRIM = { mode: 'trim', max_turns: 2, keep_last_n_turns: 1 };
+
+function caller(variables: Parameters<typeof startApp>[1] = {}) {
+  const key = `sk-a-caller-with-a-trial-${++callers}`;
+  const app = startApp(watchedBucket().bucket, variables, key);
+  const tenant = new Tenants(env.PRECIS_SECRET).ofToken(key).id;
+  /** A request with this many turns before it. @returns whether it was only observed */
+  const ask = async (id: string, turns: number, strategy: object, headers: Record<string, string> = {}) => {
+    const messages = Array.from({ length: turns }, (_, n) => turn(n)).flat();
+    const body = { model: 'gpt-4.1', conversation_id: id, memory_strategy: strategy };
+    const answer = await app.request('/v1/chat/completions', {
+      method: 'POST',
+      headers,
+      body: JSON.stringify({ ...body, messages: [...messages, { role: 'user', content: 'And now?' }] }),
+    });
+    expect(answer.status).toBe(200);
+    await answer.text();
+    return answer.headers.get('x-memory-potential-before') !== null;
+  };
+  const compared = async (days = 7) => {
+    // A list has each object report.
+    await app.request('/v1/conversations');
+    return statsComparison.parse(await (await app.request(`/v1/stats/comparison?days=${days}`)).json());
+  };
+  return { app, tenant, ask, compared };
+}
+
+describe('a share of the conversations', () => {
+  it.each([
+    ['the strategy’s field', { ...TRIM, observe: 0.5 }, {}, {}],
+    ['a header', TRIM, { 'x-memory-observe': '0.5' }, {}],
+    ['the deployment', TRIM, {}, { OBSERVE_SHARE: '0.5' }],
+  ])('by %s has both sides, each conversation wholly on one', async (_, strategy, headers, variables) => {
+    const { ask, compared } = caller(variables);
+    const sides = { observed: 0, sent: 0 };
+    for (let at = 0; at < 8; at++) {
+      const isObserved = await ask(`case-${at}`, 3, strategy, headers);
+      expect(await ask(`case-${at}`, 4, strategy, headers)).toBe(isObserved);
+      sides[isObserved ? 'observed' : 'sent']++;
+    }
+    expect(Math.min(sides.observed, sides.sent)).toBeGreaterThan(0);
+
+    const { data } = await compared();
+    expect(data).toHaveLength(1);
+    const [{ mode, observed, sent, between } = { mode: '' }] = data;
+    expect(mode).toBe('trim');
+    for (const [side, count] of [
+      [observed, sides.observed],
+      [sent, sides.sent],
+    ] as const) {
+      expect(side).toMatchObject({ conversations: count, requests: 2 * count });
+      expect(side?.after).toBeLessThan((side?.before ?? 0) / 2);
+    }
+    expect(between?.requests).toMatchObject({ value: 0 });
+  });
+
+  it('is the same share wherever it is set, and part of a larger one', async () => {
+    const { ask } = caller();
+    const observed = async (share: number, set: 'field' | 'header') => {
+      const found: string[] = [];
+      for (let at = 0; at < 12; at++) {
+        const id = `case-${at}`;
+        const isObserved =
+          set === 'field'
+            ? await ask(id, 1, { ...TRIM, observe: share })
+            : await ask(id, 1, TRIM, { 'x-memory-observe': `${share}` });
+        if (isObserved) found.push(id);
+      }
+      return found;
+    };
+    const few = await observed(0.3, 'field');
+    const many = await observed(0.7, 'field');
+
+    expect(await observed(0.3, 'header')).toEqual(few);
+    expect(many).toEqual(expect.arrayContaining(few));
+    expect(many.length).toBeGreaterThan(few.length);
+    expect(await observed(0, 'field')).toEqual([]);
+    expect(await observed(1, 'field')).toHaveLength(12);
+  });
+});
+
+describe('the comparison', () => {
+  it('has nothing of requests that are on no trial, and no other caller’s', async () => {
+    const mine = caller();
+    const other = caller();
+    await mine.ask('case', 3, TRIM);
+    await mine.ask('unedited', 3, { mode: 'none' }, { 'x-memory-observe': '0.5' });
+    await other.ask('case', 3, { ...TRIM, observe: true });
+
+    expect((await mine.compared()).data).toEqual([]);
+    const { data } = await other.compared();
+    expect(data).toMatchObject([{ observed: { conversations: 1, requests: 1 }, sent: null, between: null }]);
+    expect(data[0]?.text).toMatch(
+      /^trim would save .+ over 1 request of 1 conversation that was only observed\.$/,
+    );
+  });
+
+  it('goes with its conversations, and reads tables of 0.10', async () => {
+    const { app, tenant, ask, compared } = caller();
+    for (const id of ['one', 'two']) await ask(id, 3, { ...TRIM, observe: true });
+    expect((await compared(1)).data).toMatchObject([{ observed: { conversations: 2 } }]);
+    await app.request('/v1/conversations/one/memory', { method: 'DELETE' });
+    expect((await compared(1)).data).toMatchObject([{ observed: { conversations: 1 } }]);
+
+    const rows = env.TENANT_MEMORY.getByName(tenant);
+    await runInDurableObject(
+      rows,
+      (_, { storage: { sql } }) => void sql.exec('ALTER TABLE day_sums DROP COLUMN trials'),
+    );
+    await evictDurableObject(rows);
+    expect((await compared(1)).data).toEqual([]);
+  });
+
+  it.each(['0', '91', 'week'])('refuses other counts of days (%s)', async (days) => {
+    const answer = await caller().app.request(`/v1/stats/comparison?days=${days}`);
+    expect(answer.status).toBe(400);
+    expect(await answer.json()).toMatchObject({ error: { code: 'invalid_value', param: 'days' } });
+  });
+});
