@@ -40,14 +40,16 @@ interface Before {
   /** Those that it had and that an earlier change has made invalid. They are lost once. */
   readonly lost?: Runs;
   readonly kept?: Blocks;
-  /** Those that its vendor has said to have dropped. */
-  readonly dropped?: number;
+  /** See `Lost`. */
+  readonly named?: number;
 }
 
 interface Lost {
   readonly dropped: DroppedReasoning | null;
   /** What is invalid in the request: the next one has lost nothing by it. */
   readonly lost: Runs;
+  /** The blocks that its vendor has dropped, in its own words, or else as far as is known. */
+  readonly named: number;
 }
 
 /**
@@ -67,14 +69,21 @@ export function droppedReasoning(
   const isInvalid = ([at]: Blocks[number]): boolean =>
     runs.some(([first, last]) => first <= at && at <= last);
   const invalid = sent.filter(isInvalid);
+  const invalidLeft = runs.reduce((sum, [, , blocks]) => sum + blocks, 0) - sumOf(invalid);
+  // Each answer names all that is dropped of its request. Not every answer is read to its end.
+  const known = Math.max(0, (before?.named ?? 0) - invalidLeft);
+  const said = verdict ? Math.max(0, verdict.blocks - known) : 0;
   // Beside a memory that each round renews, the plan leaves out what was thought since.
   const found = change ?? (before && left > before.left ? { cause: 'move' as const } : undefined);
-  const said = newlyDropped(verdict, before);
-  if (!found) return { dropped: verdictOn(said, verdict), lost: runsOf(sent, new Set(invalid)) };
+  if (!found)
+    return {
+      dropped: verdictOn(said, verdict),
+      lost: runsOf(sent, new Set(invalid)),
+      named: verdict?.blocks ?? known,
+    };
   const isKept = isOwn(found) && (isForeseen || !change);
   const from = isOwn(found) ? -1 : (found.message ?? -1);
   const lost = isKept ? [] : sent.filter((one) => one[0] > from && !isInvalid(one));
-  const invalidLeft = runs.reduce((sum, [, , blocks]) => sum + blocks, 0) - sumOf(invalid);
   const newlyLeft = left - (before?.left ?? planned) - invalidLeft;
   const others = Math.max(0, newlyLeft) + sumOf(notFound(before?.kept, found, kept));
   const blocks = others + (verdict ? 0 : sumOf(lost));
@@ -82,12 +91,8 @@ export function droppedReasoning(
     dropped:
       verdictOn(said, verdict, found, others) ?? (blocks === 0 ? null : { blocks, ...found, by: 'precis' }),
     lost: runsOf(sent, new Set([...invalid, ...lost])),
+    named: verdict?.blocks ?? known + sumOf(lost),
   };
-}
-
-/** Each answer has all that is dropped of its request. */
-function newlyDropped(verdict: VendorVerdict['dropped'], before: Before | undefined): number {
-  return Math.max(0, (verdict?.blocks ?? 0) - (before?.dropped ?? 0));
 }
 
 /** Null if the vendor has dropped nothing new. @param others lost beside it */

@@ -44,8 +44,8 @@ export interface Line extends RequestPrefix {
   readonly left: number;
   /** The reasoning that it had and that was invalid. Absent: none. */
   readonly lost?: Runs;
-  /** Of its reasoning, the blocks that its vendor has said to have dropped. Absent: none. */
-  readonly dropped?: number;
+  /** Of its reasoning, the blocks that its vendor has dropped, as far as is known. Absent: none. */
+  readonly named?: number;
   /** The reasoning that Precis has kept, and that it was sent with. Absent: none. */
   readonly kept?: Blocks;
   /** What of its view was Precis's, at its end. Absent in lines of versions before. */
@@ -85,11 +85,11 @@ export function followed(
   const cache = priced && leftInCache(priced, ready);
   const left = reasoning?.left ?? 0;
   const end = edited.at(-1);
-  const { dropped, lost } = lostIn(request, before);
+  const { dropped, lost, named } = lostIn(request, before);
   const line = {
     ...{ ...prefix, at, left },
     ...(lost.length > 0 ? { lost } : {}),
-    ...(verdict?.dropped?.blocks ? { dropped: verdict.dropped.blocks } : {}),
+    ...(named > 0 ? { named } : {}),
     ...(reasoning?.kept ? { kept: reasoning.kept.slice(-MOST_KEPT) } : {}),
     ...(end ? { edited: end } : {}),
     ...(cache ? { cache } : {}),

@@ -392,6 +392,24 @@ describe('reasoning that was dropped', () => {
     ]);
   });
 
+  it('is lost once where some answers are cut short before the vendor says it, or too long', () => {
+    const says = (blocks?: number) =>
+      blocks === undefined ? thinks : { ...thinks, verdict: { dropped: { blocks } } };
+    const blocksOf = (edited: Asked, ...rest: readonly Asked[]) => {
+      const longer = (steps: number) => ({ array: [...array(11).with(4, 'new'), ...array(steps)] });
+      const all = rest.map((asked, at) => ({ ...asked, ...longer(at + 1) }));
+      return course(thinks, { ...edited, ...longer(0) }, ...all).map(({ dropped }) => dropped?.blocks);
+    };
+    expect(blocksOf(says(3), says(), says(3), says(4))).toEqual([undefined, 3, undefined, undefined, 1]);
+    // What Precis has named by itself, the vendor names again.
+    expect(blocksOf(says(), says(4), says(), says(5))).toEqual([undefined, 4, undefined, undefined, 1]);
+    // Of what leaves with a move, two blocks were invalid, and are listed no more.
+    const moved = { reasoning: { left: 4, sent: sent.slice(2) }, own: { cause: 'move' } as const };
+    const { reasoning } = moved;
+    const listed = (blocks: number) => ({ reasoning, verdict: { dropped: { blocks } } });
+    expect(blocksOf(says(4), moved, listed(2), listed(3))).toEqual([undefined, 4, 2, undefined, 1]);
+  });
+
   it('is none that the vendor says it has kept, beside what Precis has left out', () => {
     const verdict = { dropped: { blocks: 0 } };
     expect(droppedOf(thinks, { ...thinks, array: array(11).with(4, 'new'), verdict })).toBeNull();
