@@ -43,6 +43,7 @@ export const THOUGHT = 'I should look at what I have, and go on from there.';
 
 export function signingModel({ dialect, answer, thought, drops = false }: SigningOptions): SigningModel {
   const dropped = new Set<string>();
+  let answers = 0;
   const model: SigningModel = {
     refused: 0,
     dropped: 0,
@@ -65,7 +66,8 @@ export function signingModel({ dialect, answer, thought, drops = false }: Signin
       const usage = usageOf(tokensOf(recorded), 20, thoughtTokens(next.text));
       const said = answer(body);
       if (dialect === 'responses') {
-        const fields = drops ? { input_transformations: removedFrom(body) } : {};
+        // Of a very long answer, what is read is without the list.
+        const fields = drops && ++answers % 3 > 0 ? { input_transformations: removedFrom(body) } : {};
         return respond(response, body, {
           ...said,
           reasoning: { encrypted: sealedThought(next) },
