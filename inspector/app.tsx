@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useMemo, useState } from 'preact/hooks';
 import { Client } from './api/client.ts';
 import { SignIn } from './api/sign-in.ts';
+import { Brand } from './parts/brand.tsx';
 import { late } from './parts/late.tsx';
 import { Palette } from './parts/palette.tsx';
 import { RefDialog } from './parts/ref-dialog.tsx';
@@ -33,7 +34,7 @@ const ANONYMOUS = new Client();
 const SCREENS = [
   ['conversations', 'Conversations'],
   ['try', 'Try it'],
-  ['deployment', 'This deployment'],
+  ['deployment', 'Deployment'],
   ['operator', 'Operator'],
 ] as const;
 
@@ -76,7 +77,7 @@ export function App({ keyOptional }: { keyOptional: boolean }) {
         Skip to the content
       </button>
       <header class="top">
-        <span class="brand">Precis</span>
+        <Brand />
         <nav aria-label="Screens">
           {SCREENS.map(([screen, title]) => (
             <a
@@ -87,6 +88,7 @@ export function App({ keyOptional }: { keyOptional: boolean }) {
               {title}
             </a>
           ))}
+          <a href="docs/getting-started">Docs</a>
         </nav>
         {client && (
           <span class="whose">

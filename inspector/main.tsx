@@ -3,7 +3,6 @@ import { render } from 'preact';
 import { App } from './app.tsx';
 import { keepScroll } from './scroll.ts';
 // In this order: the last one overrides the others.
-import 'uplot/dist/uPlot.min.css';
 import './style/base.css';
 import './style/controls.css';
 import './style/terms.css';

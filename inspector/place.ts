@@ -2,7 +2,11 @@
 
 export type Place =
   | { readonly screen: 'conversations' | 'try' | 'deployment' }
-  | { readonly screen: 'operator' }
+  | {
+      readonly screen: 'operator';
+      /** The id of a part of the screen. */
+      readonly shown?: string;
+    }
   | { readonly screen: 'conversation'; readonly id: string; readonly user: string | undefined }
   | {
       /** `try-request`: its array is tried with other strategies. */
@@ -13,6 +17,7 @@ export type Place =
       readonly n: number;
     };
 
+const OPERATOR = /^\/operator\?show=(.+)$/;
 const TRIED = '/try/conversations/';
 const CONVERSATION = /^\/conversations\/([^/?]+)(?:\/requests\/(\d{1,9}))?(?:\?user=(.*))?$/;
 
@@ -22,6 +27,9 @@ export function placeOf(fragment: string): Place {
   if (path === '/try') return { screen: 'try' };
   if (path === '/deployment') return { screen: 'deployment' };
   if (path === '/operator') return { screen: 'operator' };
+  const [, part] = OPERATOR.exec(path) ?? [];
+  const shown = part === undefined ? undefined : decoded(part);
+  if (shown !== undefined) return { screen: 'operator', shown };
   const isTried = path.startsWith(TRIED);
   const [, id, n, user] = CONVERSATION.exec(isTried ? path.slice('/try'.length) : path) ?? [];
   const named = id === undefined ? undefined : decoded(id);
@@ -33,6 +41,8 @@ export function placeOf(fragment: string): Place {
 
 /** The fragment of a place, with `#`. */
 export function fragmentOf(place: Place): string {
+  if (place.screen === 'operator' && place.shown !== undefined)
+    return `#/operator?show=${encodeURIComponent(place.shown)}`;
   if (!('id' in place)) return `#/${place.screen}`;
   const request = 'n' in place ? `/requests/${place.n}` : '';
   const user = place.user === undefined ? '' : `?user=${encodeURIComponent(place.user)}`;

@@ -5,6 +5,7 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { build } from 'esbuild';
+import { LOOK } from '../src/reference/look.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const GENERATED = join(ROOT, 'generated');
@@ -24,6 +25,7 @@ export async function bundleInspector(): Promise<ReadonlyMap<string, string>> {
     absWorkingDir: ROOT,
     entryPoints: { inspector: 'inspector/main.tsx' },
     outdir: GENERATED,
+    banner: { css: LOOK },
     chunkNames: '[name]-[hash]',
     bundle: true,
     splitting: true,

@@ -100,8 +100,8 @@ export class Operator {
       return await this.worker.json<Answer>(path, init);
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
-      const { status, code, message } = error;
-      throw new Failure(status, code, operatorWords({ status, code, message }));
+      const { status, code, message, requestId } = error;
+      throw new Failure(status, code, operatorWords({ status, code, message }), requestId);
     }
   }
 }

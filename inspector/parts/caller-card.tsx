@@ -5,6 +5,7 @@ import { CALLER_STATES } from '../read/operator-words.ts';
 import { callerAnchor } from '../read/overview.ts';
 import { visible } from '../read/visible.ts';
 import { count } from './numbers.ts';
+import { useShownPart } from './shown-part.ts';
 import { Dotted, Word } from './text.tsx';
 
 /** What an operator is about to do to a caller, in a dialog. */
@@ -23,9 +24,10 @@ const OPENING = { active: 'Disable', disabled: 'Enable', deleted: 'Add again' } 
 
 export function CallerCard({ caller, onOpen, onAbout }: Props) {
   const { name, kind, state, key } = caller;
+  const part = useShownPart<HTMLLIElement>(callerAnchor(name));
   const own = kind === 'tenant' ? 'its own key' : 'no key';
   return (
-    <li id={callerAnchor(name)} class={`card caller ${state}`}>
+    <li id={callerAnchor(name)} ref={part} class={`card caller ${state}`}>
       <div class="card-name">
         <strong title={visible(name)}>
           <Word text={name} />

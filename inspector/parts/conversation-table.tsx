@@ -141,17 +141,19 @@ function Name({ conversation }: { conversation: Conversation }) {
   const name = id === null ? <em>not named {opening?.slice(0, 8)}</em> : <Word text={id} />;
   return (
     <th scope="row" class="name" title={id === null ? undefined : visible(id)}>
-      {named ? <a href={fragmentOf({ ...named, screen: 'conversation' })}>{name}</a> : name}
-      {answered !== null && answered >= 400 && (
-        <span class="tag failed" title="The newest request has failed">
-          {answered}
-        </span>
-      )}
-      {status !== 'healthy' && (
-        <span class={`status ${status}`} title={labelOf(STATUS_LABELS, status)}>
-          <span class="sr-only">{labelOf(STATUS_LABELS, status)}</span>
-        </span>
-      )}
+      <span class="marked">
+        {named ? <a href={fragmentOf({ ...named, screen: 'conversation' })}>{name}</a> : name}
+        {answered !== null && answered >= 400 && (
+          <span class="tag failed" title="The newest request has failed">
+            {answered}
+          </span>
+        )}
+        {status !== 'healthy' && (
+          <span class={`status ${status}`} title={labelOf(STATUS_LABELS, status)}>
+            <span class="sr-only">{labelOf(STATUS_LABELS, status)}</span>
+          </span>
+        )}
+      </span>
     </th>
   );
 }

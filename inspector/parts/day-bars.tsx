@@ -56,7 +56,9 @@ function dayWords({ date, requests, failed, tokens, bill, missed: [miss] }: Day)
     `${dateWords(date)}: ${count(requests)} ${requests === 1 ? 'request' : 'requests'}`,
     `${short(tokens.before)} tokens came in`,
     `${share(Math.max(0, tokens.before - tokens.sent), tokens.before)} not sent`,
-    bill.net === null ? 'savings n/a' : `${dollars(inDollars(bill.net))} saved net`,
+    bill.net === null
+      ? 'savings n/a'
+      : `${dollars(inDollars(Math.abs(bill.net)))} ${bill.net < 0 ? 'lost' : 'saved'} net`,
     ...(miss ? [`cache missed because ${labelOf(CAUSE_LABELS, miss.cause)}`] : []),
     ...(failed > 0 ? [`${count(failed)} failed`] : []),
   ].join(', ');

@@ -41,11 +41,11 @@ export function digitsOf(size: number): number {
   return size >= 0.1 || size < 0.000_000_001 ? 2 : 1 - Math.floor(Math.log10(size));
 }
 
-/** In whole cents, so that the decimals of a column align: `<$0.01` for less. */
+/** In whole cents, so that the decimals of a column align: `<$0.01` and `>−$0.01` for less. */
 export function cents(value: number): string {
   const size = Math.abs(value);
-  const sign = value < 0 ? '−' : '';
-  return size > 0 && size < 0.01 ? `${sign}<$0.01` : `${sign}$${inDigits(size, 2)}`;
+  if (size > 0 && size < 0.01) return value < 0 ? '>−$0.01' : '<$0.01';
+  return `${value < 0 ? '−' : ''}$${inDigits(size, 2)}`;
 }
 
 /** For an axis, whose ticks need no more digits than two, and no zeros after them. */

@@ -28,7 +28,6 @@ export function SecretForm({ title, label, onSecret, children }: Props) {
   return (
     <main class="key-form">
       <h1>{title}</h1>
-      {children}
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -64,6 +63,7 @@ export function SecretForm({ title, label, onSecret, children }: Props) {
         </button>
       </form>
       {failure && <Failed failure={failure} />}
+      <div class="note">{children}</div>
     </main>
   );
 }

@@ -31,7 +31,9 @@ export function Failed({ failure: { code, message, status, requestId }, onAgain 
   return (
     <div class="state failed" role="alert">
       <p>{isOffline ? 'This browser is offline. It is tried again when the connection is back.' : message}</p>
-      {status === 401 && <p>The key may have expired or been withdrawn: forget it, and enter another one.</p>}
+      {status === 401 && onAgain && (
+        <p>The key may have expired or been withdrawn: sign out, and enter another one.</p>
+      )}
       <p class="note">
         {code}
         {requestId !== undefined && (

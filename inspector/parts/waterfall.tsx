@@ -4,17 +4,18 @@ import type { WaterfallStep } from '../read/savings.ts';
 import { digitsOf, exactDollars } from './numbers.ts';
 import { Term } from './term.tsx';
 
-/** @param steps see `waterfallOf` */
+/** @param steps see `waterfallOf`; those that change nothing are not shown */
 export function Waterfall({ steps }: { readonly steps: readonly WaterfallStep[] }) {
   const levels = steps.flatMap(({ from, to }) => [from, to]);
   const least = Math.min(0, ...levels);
   const size = Math.max(...levels) - least || 1;
   // As many for all, so that they align.
   const digits = digitsOf(inDollars(Math.max(...levels)) / 10);
+  const shown = steps.filter(({ amount, isSum }) => isSum || amount !== 0);
   const place = (level: number): string => `${((100 * (level - least)) / size).toFixed(2)}%`;
   return (
     <dl class="waterfall">
-      {steps.map(({ term, amount, from, to, isSum }) => (
+      {shown.map(({ term, amount, from, to, isSum }) => (
         <div key={term} class={`step ${kindOf(amount, isSum)} ${term}`}>
           <dt>
             <Term of={term} />

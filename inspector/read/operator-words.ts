@@ -10,12 +10,14 @@ interface FailedAnswer {
 
 /** The sentence of a failure: of the page where it knows more, else the Worker's own. */
 export function operatorWords({ status, code, message }: FailedAnswer): string {
-  if (status === 401) return 'The deployment does not accept this ADMIN_TOKEN.';
+  if (code === 'session_ended') return 'This sign-in is over: enter the ADMIN_TOKEN again.';
+  if (status === 401)
+    return 'The deployment does not accept this ADMIN_TOKEN. Enter the one that it has, or set another one: npx wrangler secret put ADMIN_TOKEN.';
   if (code === 'caller_exists') return 'A caller with this name already exists.';
   if (code === 'caller_not_found')
     return 'There is no such caller. You can add one only if the deployment sets ACCESS_KEYS, and under a name that does not begin with “tenant-”.';
   if (status === 404)
-    return 'This deployment has no routes for an operator: it sets no ADMIN_TOKEN, or has an earlier version.';
+    return 'This deployment has no operator: it sets no ADMIN_TOKEN. Set one of at least 20 characters without spaces, and enter it here: npx wrangler secret put ADMIN_TOKEN.';
   return message ?? code;
 }
 

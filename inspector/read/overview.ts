@@ -1,30 +1,42 @@
 /** The words of the operator's overview. */
 import type { ShownOverview } from '../api/answers.ts';
-import { count, roundDollars, UNKNOWN } from '../parts/numbers.ts';
+import { cents, count, UNKNOWN } from '../parts/numbers.ts';
 import { inDollars } from './money.ts';
 
 type Code = ShownOverview['alerts'][number]['code'];
 
-/** Where an alert leads: to a caller or the parts of the deployment on the page, or to the docs. */
-type AlertLink =
-  | { readonly to: 'page' }
-  | { readonly to: 'docs'; readonly page: string; readonly section: string; readonly text: string };
+/** Ids of the parts of the operator's screen. */
+export const PARTS = { parts: 'parts', callers: 'callers', models: 'models', misses: 'misses' } as const;
 
-const HERE: AlertLink = { to: 'page' };
+interface AlertLink {
+  /** The part that shows it. The caller's own part is shown if the alert names a caller. */
+  readonly part: keyof typeof PARTS;
+  readonly words: string;
+  /** Where the docs say what it means. */
+  readonly rule?: { readonly page: string; readonly section: string; readonly text: string };
+}
 
 export const ALERT_LINKS: Readonly<Record<Code, AlertLink>> = {
-  upstream: HERE,
-  failing: HERE,
-  budget: HERE,
-  losing: HERE,
-  unpriced: { to: 'docs', page: 'money', section: 'What is not known', text: 'Why' },
-  misses: { to: 'docs', page: 'money', section: 'Misses', text: 'The causes' },
-  retiring: { to: 'docs', page: 'deploying', section: 'Models that retire', text: 'What to do' },
+  upstream: { part: 'parts', words: 'See the parts' },
+  failing: { part: 'callers', words: 'See the caller' },
+  budget: { part: 'callers', words: 'See the caller' },
+  losing: { part: 'callers', words: 'See the caller' },
+  unpriced: {
+    part: 'models',
+    words: 'See the models',
+    rule: { page: 'money', section: 'What is not known', text: 'Why' },
+  },
+  misses: {
+    part: 'misses',
+    words: 'See the causes',
+    rule: { page: 'money', section: 'Misses', text: 'What they mean' },
+  },
+  retiring: {
+    part: 'models',
+    words: 'See the models',
+    rule: { page: 'deploying', section: 'Models that retire', text: 'What to do' },
+  },
 };
-
-/** Ids of the page that alerts lead to. */
-export const partsHeading = 'parts';
-export const callersHeading = 'callers';
 
 export function callerAnchor(name: string): string {
   return `caller-${name}`;
@@ -32,7 +44,7 @@ export function callerAnchor(name: string): string {
 
 /** What is not known is “n/a”, and what did not happen is empty. */
 export function amountWords(amount: number | null, requests: number): string {
-  if (amount !== null) return roundDollars(inDollars(amount));
+  if (amount !== null) return cents(inDollars(amount));
   return requests === 0 ? '' : UNKNOWN;
 }
 

@@ -7,9 +7,10 @@ import { useLoad } from '../api/use-load.ts';
 import { CallerCard, type Doing } from '../parts/caller-card.tsx';
 import { DeleteCaller, LimitCaller } from '../parts/caller-dialogs.tsx';
 import { CopyButton } from '../parts/copy-button.tsx';
+import { useShownPart } from '../parts/shown-part.ts';
 import { Empty, Failed, Of } from '../parts/states.tsx';
 import { CALLER_SORTS, sortedCallers } from '../read/callers.ts';
-import { callersHeading } from '../read/overview.ts';
+import { PARTS } from '../read/overview.ts';
 
 /** Of 20 callers, that are read at once. */
 const PAGES = 5;
@@ -22,6 +23,7 @@ export function Callers({ operator }: { operator: Operator }) {
   const [made, setMade] = useState<ShownCaller>();
   const [notice, setNotice] = useState('');
   const { failure, run } = useAction();
+  const heading = useShownPart<HTMLHeadingElement>(PARTS.callers);
   const loaded = useLoad<CallersRead>(
     (signal, show) => operator.callers(pages, signal, show),
     [operator, pages, changes],
@@ -43,7 +45,9 @@ export function Callers({ operator }: { operator: Operator }) {
     });
   return (
     <>
-      <h2 id={callersHeading}>Callers</h2>
+      <h2 id={PARTS.callers} ref={heading}>
+        Callers
+      </h2>
       <AddCaller operator={operator} onChanged={changed} />
       {made && <MadeKey caller={made} onKept={() => setMade(undefined)} />}
       <p class="note" role="status">

@@ -60,6 +60,7 @@ export function ConversationScreen({ client, named, onRef }: Props) {
         </h1>
         {requests.value && openingName(id) === undefined && (
           <div class="actions">
+            <TryLink recorded={requests.value} named={named} />
             <ConversationActions client={client} chosen={[named]} onDeleted={leave} />
           </div>
         )}
@@ -77,6 +78,17 @@ export function ConversationScreen({ client, named, onRef }: Props) {
         </>
       )}
     </main>
+  );
+}
+
+/** What another strategy would have cost, from its newest request on. */
+function TryLink({ recorded: { events }, named }: { recorded: Recorded; named: Named }) {
+  const newest = events.at(-1)?.n;
+  if (newest === undefined) return null;
+  return (
+    <a class="button" href={fragmentOf({ ...named, screen: 'try-request', n: newest })}>
+      Try another strategy
+    </a>
   );
 }
 

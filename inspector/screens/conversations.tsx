@@ -59,7 +59,7 @@ export function Conversations({ client }: { client: Client }) {
   return (
     <main class="wide">
       <h1 class="sr-only">Conversations</h1>
-      <Totals client={client} isListed={loaded.value !== undefined} />
+      <Totals client={client} isListed={loaded.value !== undefined || loaded.state === 'failed'} />
       <Filters view={view} found={found} onView={change} />
       {loaded.state === 'failed' && <Failed failure={loaded.failure} onAgain={loaded.again} />}
       {loaded.state === 'loading' && !loaded.value && <Loading lines={10} class="table-lines" />}
@@ -129,12 +129,17 @@ interface FiltersProps {
 }
 
 function Filters({ view, found, onView }: FiltersProps) {
-  const typed = (name: 'q' | 'user' | 'model' | 'agent', type: 'search' | 'text', label: string) => (
+  const typed = (
+    name: 'q' | 'user' | 'model' | 'agent',
+    type: 'search' | 'text',
+    label: string,
+    placeholder = label,
+  ) => (
     <input
       type={type}
       class={`filter-${name}`}
       aria-label={label}
-      placeholder={label}
+      placeholder={placeholder}
       maxLength={256}
       list={name === 'q' ? undefined : `known-${name}`}
       value={view[name]}
@@ -161,7 +166,7 @@ function Filters({ view, found, onView }: FiltersProps) {
   );
   return (
     <form class="filters" onSubmit={(event) => event.preventDefault()}>
-      {typed('q', 'search', 'Search by conversation, user or model')}
+      {typed('q', 'search', 'Search by conversation, user or model', 'Search')}
       {typed('user', 'text', 'User')}
       {typed('model', 'text', 'Model')}
       {typed('agent', 'text', 'Agent')}

@@ -80,6 +80,10 @@ function Facts({ facts }: { facts: DeploymentFacts }) {
         <dd>{ACCESS[access]}</dd>
       </div>
       <div>
+        <dt>agents</dt>
+        <dd>{agents.join(', ') || 'none'}</dd>
+      </div>
+      <div class="whole">
         <dt>modes</dt>
         <dd>
           {modes.map((mode, at) => (
@@ -89,10 +93,6 @@ function Facts({ facts }: { facts: DeploymentFacts }) {
             </span>
           ))}
         </dd>
-      </div>
-      <div>
-        <dt>agents</dt>
-        <dd>{agents.join(', ') || 'none'}</dd>
       </div>
     </dl>
   );

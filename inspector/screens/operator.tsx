@@ -7,11 +7,12 @@ import { type Kept, SignIn } from '../api/sign-in.ts';
 import { useLoad } from '../api/use-load.ts';
 import { duration } from '../parts/numbers.ts';
 import { SecretForm } from '../parts/secret-form.tsx';
+import { useShownPart } from '../parts/shown-part.ts';
 import { SignOut } from '../parts/sign-out.tsx';
 import { Of } from '../parts/states.tsx';
 import { Dotted, Word } from '../parts/text.tsx';
 import { PART_STATES } from '../read/operator-words.ts';
-import { partsHeading } from '../read/overview.ts';
+import { PARTS } from '../read/overview.ts';
 import { Callers } from './callers.tsx';
 import { Overview } from './overview.tsx';
 
@@ -27,9 +28,9 @@ export function OperatorScreen({ signIn, onSignIn }: Props) {
     return (
       <TokenForm
         onToken={async (token, kept) => {
-          const entered = await SignIn.with('operator', bearer(token), kept);
-          await new Operator(entered.credentials).checkToken();
-          onSignIn(entered);
+          // Before a sign-in is made with it: what the deployment then says is about the token.
+          await new Operator(() => bearer(token)).checkToken();
+          onSignIn(await SignIn.with('operator', bearer(token), kept));
         }}
       />
     );
@@ -60,11 +61,14 @@ function TokenForm({ onToken }: { onToken: (token: string, kept: Kept) => Promis
 
 function Health({ operator }: { operator: Operator }) {
   const [looks, setLooks] = useState(0);
+  const heading = useShownPart<HTMLHeadingElement>(PARTS.parts);
   const loaded = useLoad((signal) => operator.health(signal), [operator, looks]);
   return (
     <>
       <div class="actions heading">
-        <h2 id={partsHeading}>Parts</h2>
+        <h2 id={PARTS.parts} ref={heading}>
+          Parts
+        </h2>
         <button
           type="button"
           class="quiet"

@@ -9,17 +9,13 @@ import { DayBars } from '../parts/day-bars.tsx';
 import { count, short } from '../parts/numbers.ts';
 import { Ranges } from '../parts/ranges.tsx';
 import { RuleLink } from '../parts/rule-link.tsx';
+import { showPart, useShownPart } from '../parts/shown-part.ts';
 import { Of } from '../parts/states.tsx';
 import { Word } from '../parts/text.tsx';
+import { fragmentOf } from '../place.ts';
 import { CAUSE_LABELS, labelOf } from '../read/codes.ts';
-import {
-  ALERT_LINKS,
-  amountWords,
-  callerAnchor,
-  callersHeading,
-  partsHeading,
-  readWords,
-} from '../read/overview.ts';
+import { ALERT_LINKS, amountWords, callerAnchor, PARTS, readWords } from '../read/overview.ts';
+import { visible } from '../read/visible.ts';
 
 /** Tenants that one request of the overview reads, if the operator asks for more than the usual. */
 const MORE = 400;
@@ -83,22 +79,30 @@ function Alerts({ alerts, isEmpty }: { alerts: ShownOverview['alerts']; isEmpty:
 }
 
 function AlertLink({ alert: { code, caller } }: { alert: ShownOverview['alerts'][number] }) {
-  const link = ALERT_LINKS[code];
-  if (link.to === 'docs') return <RuleLink page={link.page} section={link.section} text={link.text} />;
-  const anchor = caller === null ? partsHeading : callerAnchor(caller);
+  const { part, words, rule } = ALERT_LINKS[code];
   return (
-    <button type="button" class="quiet" onClick={() => show(anchor)}>
-      {caller === null ? 'See the parts' : 'See the caller'}
-    </button>
+    <>
+      <PartLink part={caller === null ? PARTS[part] : callerAnchor(caller)}>{words}</PartLink>
+      {rule && (
+        <>
+          {' '}
+          <RuleLink {...rule} />
+        </>
+      )}
+    </>
   );
 }
 
-/** Moves to a part of the page, whose address belongs to the screens. */
-function show(anchor: string): void {
-  const found = document.getElementById(anchor) ?? document.getElementById(callersHeading);
-  found?.scrollIntoView({ block: 'center' });
-  found?.setAttribute('tabindex', '-1');
-  found?.focus();
+/** A link to a part of this screen. */
+function PartLink({ part, children }: { part: string; children: ComponentChildren }) {
+  return (
+    <a
+      href={fragmentOf({ screen: 'operator', shown: part })}
+      onClick={() => showPart(document.getElementById(part) ?? document.getElementById(PARTS.callers))}
+    >
+      {children}
+    </a>
+  );
 }
 
 interface Column {
@@ -109,18 +113,28 @@ interface Column {
 /** @param rows each with its key, its cells, and a title for the first of them */
 function Table({
   title,
+  id = '',
   columns,
   rows,
   isWide = false,
 }: {
   title: string;
+  /** If addresses name it. */
+  id?: string;
   isWide?: boolean;
   columns: readonly Column[];
   rows: readonly { readonly key: string; readonly cells: readonly ComponentChildren[] }[];
 }) {
+  const part = useShownPart<HTMLElement>(id);
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
-    <section class={isWide ? 'table wide' : 'table'} tabIndex={0} aria-label={title}>
+    <section
+      ref={part}
+      id={id === '' ? undefined : id}
+      class={isWide ? 'table wide' : 'table'}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
+      tabIndex={0}
+      aria-label={title}
+    >
       <table>
         <caption>{title}</caption>
         <thead>
@@ -137,7 +151,7 @@ function Table({
             <tr key={key}>
               <th scope="row">{first}</th>
               {cells.map((cell, at) => (
-                <td key={at} class={columns[at + 1]?.isNumber ? 'number' : undefined}>
+                <td key={at} class={columns[at + 1]?.isNumber ? 'number' : 'name'}>
                   {cell}
                 </td>
               ))}
@@ -146,6 +160,15 @@ function Table({
         </tbody>
       </table>
     </section>
+  );
+}
+
+/** A text that gives way to numbers, and is whole where it is pointed at. */
+function Name({ text }: { text: string }) {
+  return (
+    <span title={visible(text)}>
+      <Word text={text} />
+    </span>
   );
 }
 
@@ -175,9 +198,9 @@ function Callers({ overview: { callers } }: { overview: ShownOverview }) {
   const rows = callers.slice(0, SHOWN).map(({ name, requests, failed, paid, net }) => ({
     key: name,
     cells: [
-      <button type="button" class="quiet" onClick={() => show(callerAnchor(name))}>
-        <Word text={name} />
-      </button>,
+      <PartLink part={callerAnchor(name)}>
+        <Name text={name} />
+      </PartLink>,
       count(requests),
       failures(failed),
       amountWords(paid, requests),
@@ -196,14 +219,21 @@ function Models({ overview: { total } }: { overview: ShownOverview }) {
     .map(({ model, requests, failed, billed, sent, would_be: wouldBe }) => ({
       key: `${model}`,
       cells: [
-        model === null ? 'others' : <Word text={model} />,
+        model === null ? 'others' : <Name text={model} />,
         count(requests),
         failures(failed),
         amountWords(billed > 0 ? sent : null, requests),
         amountWords(billed > 0 ? wouldBe - sent : null, requests),
       ],
     }));
-  return <Table title="Models, without summaries" columns={[{ title: 'model' }, ...USE]} rows={rows} />;
+  return (
+    <Table
+      id={PARTS.models}
+      title="Models, without summaries"
+      columns={[{ title: 'model' }, ...USE]}
+      rows={rows}
+    />
+  );
 }
 
 function Conversations({ overview: { conversations } }: { overview: ShownOverview }) {
@@ -211,8 +241,8 @@ function Conversations({ overview: { conversations } }: { overview: ShownOvervie
     key: conversation,
     cells: [
       <span title={conversation}>{conversation.slice(0, 8)}</span>,
-      <Word text={caller} />,
-      <Word text={model ?? 'n/a'} />,
+      <Name text={caller} />,
+      <Name text={model ?? 'n/a'} />,
       count(requests),
       failures(failed),
       amountWords(paid, requests),
@@ -237,7 +267,7 @@ function Misses({ overview: { total } }: { overview: ShownOverview }) {
     cells: [labelOf(CAUSE_LABELS, cause), count(requests), short(tokens), amountWords(amount, requests)],
   }));
   const columns = [{ title: 'cause' }, number('requests'), number('tokens'), number('cost')];
-  return <Table title="Why the cache was missed" columns={columns} rows={rows} />;
+  return <Table id={PARTS.misses} title="Why the cache was missed" columns={columns} rows={rows} />;
 }
 
 function failures(failed: number) {

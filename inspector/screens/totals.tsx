@@ -9,12 +9,13 @@ import { count, dollars, share } from '../parts/numbers.ts';
 import { Ranges } from '../parts/ranges.tsx';
 import { Of } from '../parts/states.tsx';
 import { Term } from '../parts/term.tsx';
+import { fragmentOfView, USUAL } from '../read/list-view.ts';
 import { inDollars } from '../read/money.ts';
 import { missedSentence } from '../read/request-words.ts';
 
 interface Props {
   readonly client: Client;
-  /** Whether the list has been read, which brings the sums of its conversations up to date. */
+  /** Whether the list was read, which brings the sums of its conversations up to date, or has failed. */
   readonly isListed: boolean;
 }
 
@@ -28,7 +29,7 @@ export function Totals({ client, isListed }: Props) {
     <section class="totals-panel" aria-label="All conversations together">
       <Ranges chosen={range} name="range" onChoose={setRange} />
       <Of loaded={loaded}>{(stats) => stats && <Days stats={stats} />}</Of>
-      <Forward client={client} days={range} />
+      {loaded.value && <Forward client={client} days={range} />}
     </section>
   );
 }
@@ -75,7 +76,10 @@ function Notes({ stats: { total } }: { stats: StatsByDay }) {
       {failed > 0 && (
         <>
           {' '}
-          <span class="fails">{count(failed)} failed.</span>
+          <a class="fails" href={fragmentOfView({ ...USUAL, status: 'failed' })}>
+            {count(failed)} failed
+          </a>
+          .
         </>
       )}
       {observed.requests > 0 &&

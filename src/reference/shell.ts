@@ -1,5 +1,6 @@
 /** What all pages have: a bar with the search, and a list at the side. */
 import { html, raw } from 'hono/html';
+import { ICON, MARK } from './mark.ts';
 import type { Html } from './page/text.ts';
 import { STYLE } from './style.ts';
 
@@ -33,13 +34,13 @@ export async function inShell(shell: Shell): Promise<string> {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title}</title>
 <meta name="description" content="${description}">
-<link rel="icon" href="data:,">
+${raw(ICON)}
 <style>${raw(STYLE)}</style>
 </head>
 <body>
 <a class="skip" href="#main">Skip to the content</a>
-<header>
-<a class="name" href="${bar.home}">Precis</a>
+<header class="top">
+<a class="brand" href="${bar.home}">${raw(MARK)}Precis</a>
 <nav aria-label="Precis">${bar.links.map(([label, address]) => html`<a href="${address}">${label}</a> `)}</nav>
 <form action="${bar.search}" role="search"><label for="q" class="hidden">Search the documentation</label><input id="q" name="q" type="search" placeholder="Search" value="${query}" maxlength="200" autocomplete="off"><button>Search</button></form>
 <a class="to-side" href="#side">${side.label}</a>

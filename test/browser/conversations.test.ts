@@ -186,8 +186,6 @@ describe('conversations that were made through the Worker', () => {
     expect(steps.map((step) => step.split('\n')[0])).toEqual([
       'without Precis',
       'removed',
-      'summarizer',
-      'fetches',
       'cache read again',
       'paid',
     ]);

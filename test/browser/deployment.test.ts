@@ -116,7 +116,7 @@ it('the front page leads to the inspector', async () => {
   const [openai, anthropic] = await page.locator('pre').allInnerTexts();
   expect(openai).toContain(`curl ${precis.url}/v1/chat/completions`);
   expect(anthropic).toContain(`curl ${precis.url}/v1/messages`);
-  await page.getByRole('link', { name: 'Inspector' }).click();
+  await page.getByRole('list').getByRole('link', { name: 'Inspector' }).click();
 
   await expect.poll(() => page.getByLabel('API key').count()).toBe(1);
 });

@@ -84,13 +84,21 @@ describe('a deployment with access keys', () => {
     await expect.poll(() => all.locator('.lead').innerText()).toMatch(/^This week \(.+, UTC\): /);
     expect(await all.innerText()).toMatch(/active in these days, by \d+ calls of storage/);
     expect(await all.getByRole('region', { name: 'Callers who spend most' }).innerText()).toMatch(
-      /alice\s+\d+\s+\d+\s+\$0\.\d+/,
+      /alice\s+\d+\s+\d+\s+<?\$0\.\d+/,
     );
     const alerts = page.getByRole('list', { name: 'What needs attention' });
     expect(await alerts.innerText()).toContain('gpt-4.1-mini retires in');
     await expectShownWell(page, 'operator-overview');
-    await page.getByRole('button', { name: 'alice', exact: true }).click();
-    expect(await page.evaluate('document.activeElement.id')).toBe('caller-alice');
+    await page.getByRole('link', { name: 'alice', exact: true }).click();
+    await expect.poll(() => page.evaluate('document.activeElement.id')).toBe('caller-alice');
+    expect(new URL(page.url()).hash).toBe('#/operator?show=caller-alice');
+    await alerts.getByRole('link', { name: 'See the models' }).click();
+    await expect.poll(() => page.evaluate('document.activeElement.id')).toBe('models');
+    await page.goBack();
+    await expect.poll(() => page.evaluate('document.activeElement.id')).toBe('caller-alice');
+    const here = await open({ at: '#/operator?show=parts' });
+    await enterToken(here, ADMIN_TOKEN);
+    await expect.poll(() => here.evaluate('document.activeElement.id')).toBe('parts');
     await page.route('**/v1/admin/overview?days=1', (route) => route.fulfill({ status: 503 }));
     await all.getByText('today').click();
     const again = all.getByRole('button', { name: 'Try again' });
@@ -226,12 +234,25 @@ describe('the token', () => {
     expect(await page.locator('.caller').count()).toBe(0);
   });
 
-  it('opens nothing where the deployment has none', async () => {
-    const page = await openWithout({ at: '#/operator', expected: [404] });
-    await enterToken(page, ADMIN_TOKEN);
+  it.each(['Until this page is reloaded', 'In this tab, for 12 hours', 'In this browser, for 7 days'])(
+    'is checked before somebody stays signed in with it: %s',
+    async (choice) => {
+      const refused = await open({ at: '#/operator', expected: [401] });
+      await refused.getByLabel('Stay signed in').selectOption(choice);
+      await enterToken(refused, 'a-wrong-token-of-an-operator');
+      const alert = (page: Page) => page.getByRole('alert').innerText();
+      await expect.poll(() => alert(refused)).toContain('does not accept this ADMIN_TOKEN. Enter the one');
+      const without = await openWithout({ at: '#/operator', expected: [404] });
+      await without.getByLabel('Stay signed in').selectOption(choice);
+      await enterToken(without, ADMIN_TOKEN);
+      await expect.poll(() => alert(without)).toContain('sets no ADMIN_TOKEN. Set one');
 
-    await expect.poll(() => page.getByRole('alert').innerText()).toContain('sets no ADMIN_TOKEN');
-  });
+      for (const page of [refused, without]) {
+        expect(await alert(page)).not.toMatch(/session|route|\/v1\//);
+        expect(await page.context().storageState()).toEqual({ cookies: [], origins: [] });
+      }
+    },
+  );
 });
 
 describe('a deployment whose callers bring keys of their own', () => {

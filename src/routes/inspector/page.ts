@@ -1,5 +1,7 @@
 /** The inspector's pages as HTML. All else is in their script and style sheet. */
-import { html } from 'hono/html';
+import { html, raw } from 'hono/html';
+import { workerBar } from '../../reference/docs/place.ts';
+import { ICON, MARK } from '../../reference/mark.ts';
 
 /** The attributes of an HTML document that are decided on the server. */
 interface PageFacts {
@@ -33,8 +35,12 @@ export function frontPage(facts: FrontFacts): string {
   const state = isHealthy
     ? html`<p><span class="status healthy">It is running.</span></p>`
     : html`<p><span class="status stuck">It is misconfigured and refuses all requests. Its log says why.</span></p>`;
-  const body = html`<main class="front">
-<h1>Precis</h1>
+  const body = html`<header class="top">
+<a class="brand" href="." aria-current="page">${raw(MARK)}Precis</a>
+<nav aria-label="Precis">${workerBar('').links.map(([label, address]) => html`<a href="${address}">${label}</a> `)}</nav>
+</header>
+<main class="front">
+<h1>Long conversations, short requests</h1>
 <p class="lead">A memory proxy for the APIs of OpenAI and Anthropic. Your client sends the whole conversation each
 time; Precis forwards a shorter, still valid view of it, keeps what it leaves out, and reports the savings.</p>
 ${state}
@@ -107,7 +113,7 @@ function documentOf(title: string, head: string, body: string, attributes: strin
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>${title}</title>
-<link rel="icon" href="data:,">
+${ICON}
 <link rel="stylesheet" href="inspect/inspector.css">
 ${head}
 </head>

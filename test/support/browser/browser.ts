@@ -17,6 +17,8 @@ const ROOT = join(import.meta.dirname, '../../..');
 const SHOTS = process.env.SCREENSHOTS === '1' ? join(ROOT, 'generated/screenshots') : undefined;
 
 const WIDTHS = [360, 1280] as const;
+/** Of screenshots: a phone, a tablet, a desk. */
+const SHOT_WIDTHS = [390, 768, 1440] as const;
 const THEMES = ['light', 'dark'] as const;
 
 export interface OpenOptions {
@@ -173,26 +175,33 @@ export async function axeViolations(page: Page, rules?: readonly string[]): Prom
 /**
  * Shows a page in a wide and in a narrow window, each in a theme of its own: nothing wider than the
  * window, and without violations in the wide one. The narrow one shows a part of the same, so there
- * the looks are checked. With `SCREENSHOTS=1` it writes a screenshot of each width in each theme.
+ * the looks are checked. With `SCREENSHOTS=1` it writes screenshots of three widths in each theme.
  */
 export async function expectShownWell(page: Page, name: string): Promise<void> {
-  if (SHOTS !== undefined) mkdirSync(SHOTS, { recursive: true });
-  for (const width of WIDTHS)
+  if (SHOTS !== undefined) await takeShots(page, name, SHOTS);
+  for (const width of WIDTHS) {
+    const isNarrow = width === 360;
+    const theme = isNarrow ? 'light' : 'dark';
+    await showIn(page, width, theme);
+    expect(await axeViolations(page, isNarrow ? LOOKS : undefined), `${name} at ${width}, ${theme}`).toEqual(
+      [],
+    );
+    expect(await page.evaluate('document.documentElement.scrollWidth'), `${name} at ${width}`).toBe(width);
+  }
+}
+
+async function takeShots(page: Page, name: string, folder: string): Promise<void> {
+  mkdirSync(folder, { recursive: true });
+  for (const width of SHOT_WIDTHS)
     for (const theme of THEMES) {
-      const isNarrow = width === 360;
-      const isChecked = isNarrow === (theme === 'light');
-      if (!isChecked && SHOTS === undefined) continue;
-      await page.setViewportSize({ width, height: 900 });
-      await page.emulateMedia({ colorScheme: theme });
-      // Two frames: the plot is drawn again when its size or theme changes.
-      await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
-      if (SHOTS !== undefined)
-        await page.screenshot({ path: join(SHOTS, `${name}-${width}-${theme}.png`), fullPage: true });
-      if (isChecked)
-        expect(
-          await axeViolations(page, isNarrow ? LOOKS : undefined),
-          `${name} at ${width}, ${theme}`,
-        ).toEqual([]);
-      expect(await page.evaluate('document.documentElement.scrollWidth'), `${name} at ${width}`).toBe(width);
+      await showIn(page, width, theme);
+      await page.screenshot({ path: join(folder, `${name}-${width}-${theme}.png`), fullPage: true });
     }
+}
+
+async function showIn(page: Page, width: number, theme: (typeof THEMES)[number]): Promise<void> {
+  await page.setViewportSize({ width, height: 900 });
+  await page.emulateMedia({ colorScheme: theme });
+  // Two frames: the plot is drawn again when its size or theme changes.
+  await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
 }

@@ -11,6 +11,7 @@ const places: fc.Arbitrary<Place> = fc.oneof(
     { screen: 'deployment' },
     { screen: 'operator' },
   ),
+  fc.record({ screen: fc.constant('operator' as const), shown: name }),
   fc.record({ screen: fc.constant('conversation' as const), ...of }),
   fc.record({
     screen: fc.constantFrom('request' as const, 'try-request' as const),
