@@ -13,7 +13,7 @@ import { cutMembers, fieldOf, jsonOf, type Splice, scanObject, splice, within } 
 const FIELD = 'tool_choice';
 
 /** A list of the tools that the model may call. */
-const LISTED = 'allowed_tools';
+export const LISTED = 'allowed_tools';
 
 /** Words after which the model must call a tool: OpenAI's, and Anthropic's. */
 const FORCED: ReadonlySet<unknown> = new Set(['required', 'any']);
@@ -87,7 +87,7 @@ function isForced(choice: unknown): boolean {
 }
 
 /** The object with the list: of its own in chat, and the choice itself in the Responses API. */
-function listIn(choice: unknown): JsonObject {
+export function listIn(choice: unknown): JsonObject {
   const { [LISTED]: nested, ...flat } = asObject(choice);
   return nested === undefined ? flat : asObject(nested);
 }

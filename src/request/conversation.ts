@@ -102,6 +102,16 @@ export function storedConversation(
   };
 }
 
+/** The conversation that gets its name with the answer to a request. @param answer its messages */
+export function namedByAnswer(
+  { request, owner, scope }: Pick<Call, 'request' | 'owner' | 'scope'>,
+  tenant: Tenant,
+  answer: readonly Hashed[],
+): StoredConversation | undefined {
+  const session = hashSession([...request.messages, ...answer]);
+  return session && storedConversation(owner.user, session, tenant, scope.services);
+}
+
 /** The only value of a conversation in `userlessSettings`. */
 const SETTINGS = '';
 

@@ -18,7 +18,7 @@ import {
 } from '../../protocol/bridges/kept-outputs.ts';
 import { type MessageReader, readMessages } from '../../protocol/read-messages.ts';
 import { nameOf } from '../../protocol/tool-choice.ts';
-import { hashSession, storedConversation } from '../../request/conversation.ts';
+import { namedByAnswer } from '../../request/conversation.ts';
 import type { AnswerToKeep } from '../../storage/conversation/kept-answers.ts';
 import { sha256Hex } from '../../tenant/identity.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
@@ -70,7 +70,7 @@ export class AnswerKeeper {
   private async store(outputs: readonly ShownOutput[], shown: JsonObject): Promise<void> {
     const { answered } = this.kept;
     const { call, tenant } = answered;
-    const { request, owner, scope } = call;
+    const { request, scope } = call;
     const until = Date.now() + TIME_LIMITS.keepRoundsMs;
     const answer = readMessages(this.reader, JSON.stringify(shown));
     const asked = prefixHashes(request.messages, sha256Hex).at(-1) ?? '';
@@ -79,9 +79,8 @@ export class AnswerKeeper {
     const key = rowKeyOf(answered, this.api, named);
     // Clients write the calls of an answer as they like, and its hash is the conversation's name.
     const isVerbatim = callsIn(shown).length === 0;
-    const session = isVerbatim ? hashSession([...request.messages, ...answer]) : undefined;
     const conversation =
-      this.kept.conversation ?? (session && storedConversation(owner.user, session, tenant, scope.services));
+      this.kept.conversation ?? (isVerbatim ? namedByAnswer(call, tenant, answer) : undefined);
     try {
       if (!(await scope.mayStore(tenant))) return;
       const whole = await this.weighed(outputs);

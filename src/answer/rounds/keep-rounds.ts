@@ -14,7 +14,7 @@ import type { SaidAnswer } from '../../protocol/answers/answer-format.ts';
 import type { WireMessage } from '../../protocol/model-request.ts';
 import { type MessageReader, readMessages } from '../../protocol/read-messages.ts';
 import type { Call } from '../../request/call.ts';
-import { conversationOfCall, hashSession, storedConversation } from '../../request/conversation.ts';
+import { conversationOfCall, namedByAnswer } from '../../request/conversation.ts';
 import { upstreamCompacts } from '../../request/native-compaction.ts';
 import type { EndedAnswer, RoundsKeeper } from '../../retrieval/rounds-keeper.ts';
 import type { NewRounds } from '../../storage/conversation/kept-rounds.ts';
@@ -165,10 +165,7 @@ class KeptAnswer implements RoundsKeeper {
 
   /** The conversation that gets its name with this answer. */
   private named(said: SaidAnswer, answer: readonly WireMessage[]): StoredConversation | undefined {
-    if (!said.isVerbatim) return undefined;
-    const { request, owner, scope } = this.call;
-    const session = hashSession([...request.messages, ...answer]);
-    return session && storedConversation(owner.user, session, this.tenant, scope.services);
+    return said.isVerbatim ? namedByAnswer(this.call, this.tenant, answer) : undefined;
   }
 
   private async tokensOf(json: string): Promise<number> {

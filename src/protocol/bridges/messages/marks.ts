@@ -8,6 +8,7 @@ import { leastCachedPrompt } from '../../../memory/models/least-cached.ts';
 import { canFollow, MARK_FIELD, MESSAGES_MARKS } from '../../messages/block.ts';
 import { marksOfHead } from '../../messages/cache-marks.ts';
 import { isTooShort, movingPlaces } from '../../moving-marks.ts';
+import { withMark } from './parts.ts';
 import type { Turn } from './turns.ts';
 
 /** What of a body can have marks. */
@@ -23,8 +24,7 @@ const MARK = JSON.parse(MESSAGES_MARKS.json) as JsonObject;
 export function withOwnMarks(body: Markable, model: string): Markable {
   const { tools, system, turns } = body;
   const [head, instructions] = [tools, system].map((list) => JSON.stringify(list));
-  const blocks = turns.flatMap((turn) => turn.blocks);
-  const texts = [head ?? '', instructions ?? '', ...blocks];
+  const texts = [head ?? '', instructions ?? '', ...turns.flatMap(({ blocks }) => blocks)];
   if (texts.some((text) => text.includes(`"${MARK_FIELD}":{`))) return body;
   const sizes = texts.map((text) => Buffer.byteLength(text));
   const all = sizes.reduce((sum, size) => sum + size, 0);
@@ -38,14 +38,10 @@ export function withOwnMarks(body: Markable, model: string): Markable {
     endsUnmarked: false,
   });
   return {
-    tools: marks.tools ? marked(tools) : tools,
-    system: marks.system ? marked(system) : system,
+    tools: marks.tools ? withMark(tools, MARK) : tools,
+    system: marks.system ? withMark(system, MARK) : system,
     turns: turns.map((turn, at) => (places.includes(at) ? markedTurn(turn) : turn)),
   };
-}
-
-function marked(list: readonly JsonObject[]): JsonObject[] {
-  return list.map((entry, at) => (at === list.length - 1 ? { ...entry, [MARK_FIELD]: MARK } : entry));
 }
 
 /** The index of the block that a mark can follow; -1 if there is none. */

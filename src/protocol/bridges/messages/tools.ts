@@ -5,7 +5,7 @@
 import { asObject, asString, isObject, type JsonObject } from '../../../lib/json.ts';
 import type { ClaudeTerms } from '../../../memory/models/claude-terms.ts';
 import { MARK_FIELD } from '../../messages/block.ts';
-import { nameOf } from '../../tool-choice.ts';
+import { LISTED, listIn, nameOf } from '../../tool-choice.ts';
 import type { ChatBody } from '../bridge.ts';
 import { isEmpty } from '../chat-fields.ts';
 import type { ShortNames } from '../short-names.ts';
@@ -51,9 +51,8 @@ interface Choice {
 }
 
 function choiceIn(choice: unknown): Choice {
-  if (!isObject(choice)) return { mode: choice };
-  if (choice.type !== 'allowed_tools') return { mode: choice };
-  const { mode, tools } = asObject(choice.allowed_tools ?? choice);
+  if (asObject(choice).type !== LISTED) return { mode: choice };
+  const { mode, tools } = listIn(choice);
   return { mode, ...(Array.isArray(tools) ? { allowed: new Set(tools.map(nameOf)) } : {}) };
 }
 
