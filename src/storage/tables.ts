@@ -75,7 +75,7 @@ export class Tables {
  * Tables that are made together. All statements of their part are called here, so none has to look
  * whether they exist: a query finds nothing before they do, and `write` makes them.
  */
-export class LazyTables {
+export class LazyTables implements StoredPart {
   private readonly sql: SqlStorage;
   readonly names: readonly [string, ...string[]];
   private readonly schema: string;
@@ -179,6 +179,15 @@ export class LazyTables {
     this.isThere = undefined;
   }
 
+  /** As a part all of whose rows are worth keeping. */
+  any(): boolean {
+    return this.exists();
+  }
+
+  strip(): void {
+    this.drop();
+  }
+
   /** Looks for them. The tables of an earlier version become the present ones, or are dropped. */
   private find(): boolean {
     const [name] = this.names;
@@ -212,8 +221,8 @@ export interface MemoryTables extends Tables {
 }
 
 /**
- * A part of what a conversation stores, in tables of its own. The object has a list of them
- * (`conversation/object.ts`), which every deletion goes through.
+ * A part of what a conversation stores, in tables of its own, or these themselves. The object has a
+ * list of them (`conversation/object.ts`), which every deletion goes through.
  */
 export interface StoredPart {
   /** Whether it has anything that is worth keeping. */

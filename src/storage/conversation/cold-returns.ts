@@ -5,7 +5,7 @@
  *
  * Only the object's own clock decides, as it has seen the events of requests come.
  */
-import type { LazyTables, StoredPart } from '../tables.ts';
+import type { LazyTables } from '../tables.ts';
 import type { ConversationTables } from './tables.ts';
 
 /**
@@ -44,21 +44,13 @@ interface ReturnsPorts {
   readonly now: () => number;
 }
 
-export class ColdReturns implements StoredPart {
-  private readonly table: LazyTables;
+export class ColdReturns {
+  readonly table: LazyTables;
   private readonly ports: ReturnsPorts;
 
   constructor(tables: ConversationTables, ports: ReturnsPorts) {
     this.table = tables.lazy([TABLE], SCHEMA);
     this.ports = ports;
-  }
-
-  any(): boolean {
-    return this.table.exists();
-  }
-
-  strip(): void {
-    this.table.drop();
   }
 
   /** The points that are known, oldest first. */

@@ -3,7 +3,7 @@
  * `storage-schema.md`.
  */
 import type { MemoryBlock } from '../../memory/strategy/block-text.ts';
-import type { LazyTables, StoredPart } from '../tables.ts';
+import type { LazyTables } from '../tables.ts';
 import type { ConversationTables } from './tables.ts';
 
 /**
@@ -24,8 +24,8 @@ const SCHEMA = `
   );
 `;
 
-export class FrozenBlocks implements StoredPart {
-  private readonly table: LazyTables;
+export class FrozenBlocks {
+  readonly table: LazyTables;
 
   constructor(tables: ConversationTables) {
     this.table = tables.lazyOfMemory([TABLE], SCHEMA);
@@ -61,13 +61,5 @@ export class FrozenBlocks implements StoredPart {
       `DELETE FROM ${TABLE} WHERE frozen_id <= (SELECT max(frozen_id) FROM ${TABLE}) - ${KEPT}`,
     );
     return frozen;
-  }
-
-  any(): boolean {
-    return this.table.exists();
-  }
-
-  strip(): void {
-    this.table.drop();
   }
 }

@@ -6,7 +6,7 @@
  * An output that leaves, beyond the bounds or because an upstream refuses it, leaves its row: views
  * are planned as before, and the answers that were made together with it are known.
  */
-import type { LazyTables, StoredPart } from '../tables.ts';
+import type { LazyTables } from '../tables.ts';
 import type { ConversationTables } from './tables.ts';
 
 /** The most outputs that are kept of a conversation, and their bytes. */
@@ -94,8 +94,8 @@ export const NOTHING = { sealed: null, tokens: 0, bytes: 0, blocks: 0 } as const
 
 const REFUSED: AnswerVerdict = { kept: null, isOthers: false };
 
-export class KeptAnswerRows implements StoredPart {
-  private readonly table: LazyTables;
+export class KeptAnswerRows {
+  readonly table: LazyTables;
   private readonly now: () => number;
   private readonly isLate: (since: number) => boolean;
 
@@ -104,14 +104,6 @@ export class KeptAnswerRows implements StoredPart {
     this.table = tables.lazy([TABLE], SCHEMA, { oldest: 'gone_with' });
     this.now = now;
     this.isLate = (since) => tables.isLate(since);
-  }
-
-  any(): boolean {
-    return this.table.exists();
-  }
-
-  strip(): void {
-    this.table.drop();
   }
 
   /** Whether an answer comes after a deletion. */

@@ -9,7 +9,7 @@
  */
 import type { KeptRounds } from '../../memory/replay/kept-rounds.ts';
 import { MOST_BYTES, MOST_ROUNDS } from '../../memory/replay/kept-rounds.ts';
-import type { LazyTables, StoredPart } from '../tables.ts';
+import type { LazyTables } from '../tables.ts';
 import { TRUST_MS } from '../upkeep.ts';
 import type { ConversationTables } from './tables.ts';
 
@@ -76,8 +76,8 @@ type Row = {
   gone_at: number | null;
 };
 
-export class KeptRoundsRows implements StoredPart {
-  private readonly table: LazyTables;
+export class KeptRoundsRows {
+  readonly table: LazyTables;
   private readonly now: () => number;
   private readonly isLate: (since: number) => boolean;
 
@@ -86,14 +86,6 @@ export class KeptRoundsRows implements StoredPart {
     this.table = tables.lazy([TABLE], SCHEMA, { oldest: 'gone_at' });
     this.now = now;
     this.isLate = (since) => tables.isLate(since);
-  }
-
-  any(): boolean {
-    return this.table.exists();
-  }
-
-  strip(): void {
-    this.table.drop();
   }
 
   /** Whether rounds come too late, or after a deletion. */

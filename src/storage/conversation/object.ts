@@ -113,12 +113,17 @@ export abstract class ConversationMemoryObject<Material>
   private readonly memory: readonly StoredPart[] = [
     this.chain,
     this.values,
-    this.blocks,
+    this.blocks.table,
     this.digests,
     this.index,
   ];
   /** What is no memory. It goes with the conversation alone. */
-  private readonly records: readonly StoredPart[] = [this.runs, this.rounds, this.answers, this.returns];
+  private readonly records: readonly StoredPart[] = [
+    this.runs.tables,
+    this.rounds.table,
+    this.answers.table,
+    this.returns.table,
+  ];
 
   private readonly backup = new ObjectBackup(this.tables);
 

@@ -18,7 +18,7 @@ import type { LeftOut, ListedRun, RunEdit, RunEvent } from '../../memory/run/eve
 import { followed, type Line } from '../../memory/run/followed.ts';
 import { trialSumsOf } from '../../memory/run/trials.ts';
 import { sha256Hex } from '../../tenant/identity.ts';
-import type { LazyTables, StoredPart } from '../tables.ts';
+import type { LazyTables } from '../tables.ts';
 import type { NewRun, RunBatch } from './run-batch.ts';
 import type { ConversationTables } from './tables.ts';
 
@@ -87,9 +87,9 @@ interface StoredRun extends Partial<Found> {
 
 type Row = { first_n: number; events: string };
 
-export class RunEvents implements StoredPart {
+export class RunEvents {
   private readonly atOnce: (work: () => void) => void;
-  private readonly tables: LazyTables;
+  readonly tables: LazyTables;
   private readonly now: () => number;
   private readonly missed: (misses: readonly CacheMiss[]) => void;
   private readonly isLate: (since: number) => boolean;
@@ -110,10 +110,6 @@ export class RunEvents implements StoredPart {
     this.tables = tables.lazy(['run_events', 'run_parts'], SCHEMA, { oldest: 'tally', added: ADDED });
     this.now = now;
     this.isLate = (since) => tables.isLate(since);
-  }
-
-  any(): boolean {
-    return this.tables.exists();
   }
 
   /** The sums of the bills of all requests. */
@@ -215,10 +211,6 @@ export class RunEvents implements StoredPart {
   /** The requests that a next one is compared with, the newest first. */
   lines(): readonly Line[] {
     return this.tally().lines ?? [];
-  }
-
-  strip(): void {
-    this.tables.drop();
   }
 
   private addNow({ key, runs }: RunBatch): readonly CacheMiss[] {

@@ -363,7 +363,7 @@ describe('the object', () => {
         CREATE TABLE run_parts (part_hash TEXT PRIMARY KEY, last_n INTEGER NOT NULL, entries TEXT NOT NULL);
         INSERT INTO run_events VALUES (1, 'key', '{}', '[]', '[]');
       `);
-      const any = events.any();
+      const any = events.tables.any();
       events.add(batchOf(endedRun({ messages: 8 })));
       return { any, runs: events.page(null, 10).map(({ n, messages }) => [n, messages]) };
     });
