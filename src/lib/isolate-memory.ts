@@ -23,7 +23,7 @@ interface Computed<Value> extends Row<Value> {
 }
 
 /** A kind that was seen elsewhere. */
-interface Believed<Value> extends Row<Value> {
+export interface Believed<Value> extends Row<Value> {
   /** How long a value is relied on after it was seen, in milliseconds. */
   readonly holdsMs: number;
   /** The name under which a conversation's upkeep confirms it, so that it never expires. */

@@ -8,7 +8,14 @@
  * text alive: keys and labels are copied. Within a kind, what was used last stays.
  */
 import { textBytes } from '../lib/copy.ts';
-import { believed, computed, IsolateMemory, type Made } from '../lib/isolate-memory.ts';
+import {
+  type Beliefs,
+  type Believed,
+  believed,
+  computed,
+  IsolateMemory,
+  type Made,
+} from '../lib/isolate-memory.ts';
 import type { MessageTokens } from '../memory/conversation/message.ts';
 import { type Facts, sizeOfFacts } from '../memory/edits/compact.ts';
 import type { MemoryStrategy } from '../memory/modes/table.ts';
@@ -18,7 +25,12 @@ import type { MemoryBlock } from '../memory/strategy/block-text.ts';
 import { KnownArrays } from '../protocol/known-arrays.ts';
 import type { AnswerToKeep, StoredAnswer } from '../storage/conversation/kept-answers.ts';
 import type { Found, FrozenBlock, Memory, Settings } from '../storage/conversation/memories.ts';
-import type { SeenDigest, SeenRounds } from '../storage/conversation/remembered.ts';
+import type {
+  RememberedConversation,
+  RememberedKinds,
+  SeenDigest,
+  SeenRounds,
+} from '../storage/conversation/remembered.ts';
 import { TRUST_MS } from '../storage/upkeep.ts';
 import type { Tenant } from '../tenant/identity.ts';
 import type { Answered } from '../upstream/acceptance.ts';
@@ -262,7 +274,7 @@ const ofConversations = {
     sizeOf: (settings) => textBytes(JSON.stringify(settings)),
     holdsMs: TRUST_MS,
   }),
-};
+} satisfies { readonly [Kind in keyof RememberedKinds]: Believed<RememberedKinds[Kind]> };
 
 /** The upstream under a model's name can change over time, and differs between accounts. */
 const ofUpstreams = {
@@ -349,4 +361,14 @@ export function isolateMemory(now?: () => number): Isolate {
 export function forgetMemory(name: string, memory: Isolate): void {
   for (const kind of Object.keys(ofConversations) as (keyof typeof ofConversations)[])
     memory.of(kind).forget(name);
+}
+
+/** What this isolate remembers of one conversation. @param name see `conversationName` */
+export function rememberedOf(memory: Isolate, name: string): RememberedConversation {
+  return {
+    of: <Kind extends keyof RememberedKinds>(kind: Kind) =>
+      // The rows of `ofConversations` have these values.
+      (memory.of(kind) as unknown as Beliefs<RememberedKinds[Kind]>).of(name),
+    forget: (kind) => memory.of(kind).forget(name),
+  };
 }

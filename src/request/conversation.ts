@@ -16,10 +16,10 @@ import { neutralize } from '../summary/text/headings.ts';
 import type { KnownSummary } from '../summary/writer.ts';
 import { readFromEither, sha256Hex, type Tenant } from '../tenant/identity.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
+import { rememberedOf } from './beliefs.ts';
 import type { Call } from './call.ts';
 import { type FoundSettings, NOTHING_SET } from './choose-strategy.ts';
 import { LONGEST_ID, type Owner } from './owner.ts';
-import { Remembered } from './remembered.ts';
 import type { RequestScope } from './scope.ts';
 import { sentSummary } from './sent-summary.ts';
 import type { Services } from './services.ts';
@@ -94,7 +94,7 @@ export function storedConversation(
     name,
     label: named ?? ('hash' in session ? session.hash : ''),
     memory: services.conversation(name),
-    remembered: new Remembered(services.memory, name),
+    remembered: rememberedOf(services.memory, name),
     publishTo:
       named === undefined || user === undefined
         ? undefined

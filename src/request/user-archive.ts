@@ -20,9 +20,9 @@ import { idsIn, PASSAGES, userName } from '../storage/conversation/names.ts';
 import type { StoredConversation } from '../summary/conversation.ts';
 import { sha256Hex, type Tenant, tenantsOf } from '../tenant/identity.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
+import { rememberedOf } from './beliefs.ts';
 import type { Call } from './call.ts';
 import { storedConversation } from './conversation.ts';
-import { Remembered } from './remembered.ts';
 import type { Services } from './services.ts';
 
 /** The conversations that one search reads, the last used ones. */
@@ -164,7 +164,7 @@ export class UserArchive implements Searched {
 
   private placeOf(name: string): Pick<StoredConversation, 'name' | 'memory' | 'remembered'> {
     const { conversation, memory } = this.services;
-    return { name, memory: conversation(name), remembered: new Remembered(memory, name) };
+    return { name, memory: conversation(name), remembered: rememberedOf(memory, name) };
   }
 
   private archiveOf(conversation: Pick<StoredConversation, 'tenant' | 'name' | 'memory' | 'remembered'>) {

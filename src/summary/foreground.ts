@@ -68,7 +68,7 @@ export async function prepareSummary(need: PrefixNeed, ports: SummaryPorts): Pro
   if (!conversation) return;
   const terms = prefixTerms(need, target.model);
   const version = hashesKey(terms.strategyHash, terms.boundary.prefixHash);
-  if (conversation.remembered.versions.get(version)) return;
+  if (conversation.remembered.of('versions').get(version)) return;
   // Every request until the next move asks for the same.
   const prepared = ports.prepared(conversation.name);
   if (Date.now() - (prepared.get(version) ?? 0) < PREPARED_MS) return;
@@ -81,7 +81,7 @@ export async function prepareSummary(need: PrefixNeed, ports: SummaryPorts): Pro
     const { counter } = await ports.counting();
     return orderedText(need, new Material(prefixRange(need), ports, counter), base, ports);
   });
-  if (answer.state === 'ready') conversation.remembered.versions.keep(version, answer.memory, at);
+  if (answer.state === 'ready') conversation.remembered.of('versions').keep(version, answer.memory, at);
 }
 
 /** A caller that holds a summary of its own gets none of the API's. */
@@ -182,7 +182,7 @@ class AwaitedSummary {
     const { boundary, strategyHash } = this.terms;
     const request = { strategyHash, boundaries: [boundary] };
     return {
-      known: conversation.remembered.versions,
+      known: conversation.remembered.of('versions'),
       keys: [hashesKey(strategyHash, boundary.prefixHash)],
       upkeep: this.ports.upkeep.of(conversation.name),
       ask: async () => {
@@ -194,7 +194,7 @@ class AwaitedSummary {
 
   private remember(version: Memory, { remembered }: StoredConversation): Memory {
     const { strategy_hash, prefix_hash } = version;
-    remembered.versions.keep(hashesKey(strategy_hash, prefix_hash), version, this.start);
+    remembered.of('versions').keep(hashesKey(strategy_hash, prefix_hash), version, this.start);
     return version;
   }
 

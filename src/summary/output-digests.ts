@@ -68,7 +68,7 @@ export function rememberedDigests(
   keys: readonly string[],
   { remembered }: StoredConversation,
 ): ReadonlyMap<string, string> {
-  const texts = keys.map((key) => [key, remembered.digests.get(key)?.value.text ?? ''] as const);
+  const texts = keys.map((key) => [key, remembered.of('outputDigests').get(key)?.value.text ?? ''] as const);
   return new Map(texts.filter(([, text]) => text !== ''));
 }
 
@@ -83,7 +83,7 @@ export async function storeShown(
   conversation: StoredConversation,
   { since }: Pick<SummaryPorts, 'since'>,
 ): Promise<void> {
-  const { digests } = conversation.remembered;
+  const digests = conversation.remembered.of('outputDigests');
   const orders = keys.flatMap((key) =>
     digests.get(key)?.value.isStored === false ? [{ key, material: null }] : [],
   );
@@ -139,14 +139,14 @@ class AwaitedDigests implements ServedDigests {
 
   /** Whether this isolate remembers the verdict. */
   private remembers({ key }: DigestNeed): boolean {
-    const seen = this.conversation.remembered.digests.get(key);
+    const seen = this.conversation.remembered.of('outputDigests').get(key);
     if (seen?.value.text) this.texts.set(key, seen.value.text);
     return seen !== undefined;
   }
 
   /** Has the verdicts confirmed after the answer. Only a deletion takes them away. */
   private rely(needs: readonly DigestNeed[]): void {
-    const { digests: known } = this.conversation.remembered;
+    const known = this.conversation.remembered.of('outputDigests');
     const keys = needs.map(({ key }) => key).filter((key) => known.get(key)?.value.isStored);
     const upkeep = this.ports.upkeep.of(this.conversation.name);
     const askAgain = async () => {
@@ -188,7 +188,7 @@ class AwaitedDigests implements ServedDigests {
 
   /** Takes a verdict over. @param isStored whether the object has it */
   private settle(key: string, text: string | null, isStored = true): void {
-    this.conversation.remembered.digests.keep(key, { text, isStored }, this.start);
+    this.conversation.remembered.of('outputDigests').keep(key, { text, isStored }, this.start);
     if (text !== null) this.texts.set(key, text);
   }
 }

@@ -124,7 +124,7 @@ async function find(
     if (key !== undefined) rememberRound(key, found, at, conversation);
     return found;
   };
-  const seen = key === undefined || anew ? undefined : conversation.remembered.rounds.get(key);
+  const seen = key === undefined || anew ? undefined : conversation.remembered.of('rounds').get(key);
   const known = seen && foundIn(request.boundaries, seen.value);
   if (known) {
     upkeep.of(conversation.name).rely('round', seen.at, async () => void (await findAndRemember()));
@@ -145,8 +145,8 @@ async function find(
 function rememberRound(key: string, found: Found, at: number, { remembered }: StoredConversation): void {
   const { health, digest } = found;
   if (health === 'healthy' && (digest.here !== null || !digest.before))
-    remembered.rounds.keep(key, found, at);
-  else remembered.rounds.drop(key);
+    remembered.of('rounds').keep(key, found, at);
+  else remembered.of('rounds').drop(key);
 }
 
 /**

@@ -142,7 +142,7 @@ class ConversationBlock {
     const { name, memory, remembered } = this.stored;
     const { refresh } = this.injection;
     const question = {
-      known: remembered.injection,
+      known: remembered.of('injections'),
       keys: [''],
       upkeep: this.scope.upkeep.of(name),
       ask: async () => [(await memory((stub) => stub.state.injection())) ?? undefined],
@@ -169,7 +169,7 @@ class ConversationBlock {
       sources: latest.map((entry) => ({ conversation: entry.conversation, since: entry.since })),
     };
     const block = await memory((stub) => stub.state.freezeInjection(written, replaced));
-    remembered.injection.keep('', block, at);
+    remembered.of('injections').keep('', block, at);
     return block;
   }
 }

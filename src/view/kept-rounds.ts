@@ -75,7 +75,7 @@ export class FoundRounds {
   /** Finds the rounds of the answers in an array. */
   async find(history: History): Promise<void> {
     const answers = answersIn(history, sha256Hex).slice(-MOST_ANSWERS);
-    const { keptRounds } = this.conversation.remembered;
+    const keptRounds = this.conversation.remembered.of('keptRounds');
     const keys = answers.map(({ key }) => key);
     try {
       const isRewritten = this.rewritesAnswers.get('') === true;
@@ -113,7 +113,7 @@ export class FoundRounds {
    * taken for this isolate's, which had no rounds, until storage is asked after the answer.
    */
   private knownOf({ key, asked }: KeyedAnswer, isRewritten: boolean): Seen<SeenRounds | null> | undefined {
-    const { keptRounds } = this.conversation.remembered;
+    const keptRounds = this.conversation.remembered.of('keptRounds');
     const seen = keptRounds.get(key);
     return seen ?? (isRewritten ? keptRounds.get(askedKey(asked)) : undefined);
   }
@@ -138,7 +138,7 @@ export class FoundRounds {
 
   /** Remembers that a view is reported to be without rounds that are kept no more. */
   noteReported({ lost }: Pick<Plan, 'lost'>): void {
-    const { keptRounds } = this.conversation.remembered;
+    const keptRounds = this.conversation.remembered.of('keptRounds');
     for (const { key } of this.isDry ? [] : lost) {
       const known = keptRounds.last(key);
       if (known?.value) keptRounds.keep(key, { ...known.value, isReported: true }, known.at);
@@ -160,12 +160,12 @@ export class FoundRounds {
     if (texts.length < parts.length) {
       // What is lost never comes back.
       const lost = { stored: { ...stored, names: [] }, json: undefined, isReported: true };
-      remembered.keptRounds.keep(key, lost, at);
+      remembered.of('keptRounds').keep(key, lost, at);
       throw new StoreError(parts.find((part) => part instanceof Error) ?? new Error('kept rounds are lost'));
     }
     const read = texts.map((text) => new TextDecoder().decode(text)).join(',');
     this.seen.set(key, { value: { stored, json: read }, at });
-    remembered.keptRounds.keep(key, { stored, json: read }, at);
+    remembered.of('keptRounds').keep(key, { stored, json: read }, at);
     return read;
   }
 
@@ -178,10 +178,10 @@ export class FoundRounds {
     );
     return keys.map((key, index) => {
       const stored = found[index] ?? null;
-      const before = remembered.keptRounds.last(key);
+      const before = remembered.of('keptRounds').last(key);
       const known = before?.value ?? this.seen.get(key)?.value;
       const value = stored && seenAgain(stored, known);
-      remembered.keptRounds.keep(key, value, at);
+      remembered.of('keptRounds').keep(key, value, at);
       return { value, at };
     });
   }

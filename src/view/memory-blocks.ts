@@ -143,7 +143,7 @@ class BlocksOfView {
   private async frozen({ name, memory, remembered }: StoredConversation): Promise<readonly MemoryBlock[]> {
     const { labels } = this.requested;
     const blocks = await recall({
-      known: remembered.blocks,
+      known: remembered.of('blocks'),
       keys: labels.map((label) => hashesKey(label, this.point())),
       upkeep: this.call.scope.upkeep.of(name),
       ask: async () => {
@@ -175,7 +175,7 @@ class BlocksOfView {
     const frozen = await memory((stub) =>
       stub.frozenBlocks.freeze(this.point(), blocks, this.requested.refresh),
     );
-    for (const block of frozen) remembered.blocks.keep(hashesKey(block.label, this.point()), block, at);
+    for (const block of frozen) remembered.of('blocks').keep(hashesKey(block.label, this.point()), block, at);
     return frozen;
   }
 }

@@ -89,7 +89,7 @@ export class AnswerKeeper {
     } catch (error) {
       logCaught(scope.services.log, 'warn', 'an answer could not be kept', error);
       // The object may have it all the same: then the next request finds it there.
-      conversation?.remembered.keptAnswers.keep(key, NOT_KEPT, 0);
+      conversation?.remembered.of('keptAnswers').keep(key, NOT_KEPT, 0);
     }
   }
 

@@ -67,7 +67,7 @@ export async function keepRow(
     memory((stub) => stub.keptAnswers.add({ key, since, until, ...row })),
   );
   // An answer that was refused is in no later view, and the next report says so.
-  remembered.keptAnswers.keep(key, kept ?? NOT_KEPT, at);
-  if (kept?.goneWith === null && !isOthers) remembered.answerOutputs.keep(key, text, at);
+  remembered.of('keptAnswers').keep(key, kept ?? NOT_KEPT, at);
+  if (kept?.goneWith === null && !isOthers) remembered.of('answerOutputs').keep(key, text, at);
   return kept ?? undefined;
 }

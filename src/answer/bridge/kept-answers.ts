@@ -114,7 +114,7 @@ export class KeptAnswers implements ReasoningSource {
     const { answers } = (await this.finding) ?? NONE;
     const kept = answers.filter(({ row }) => row.goneWith === null);
     if (!conversation || kept.length === 0) return;
-    const { keptAnswers } = conversation.remembered;
+    const keptAnswers = conversation.remembered.of('keptAnswers');
     const keys = kept.map(({ key }) => key);
     const goneWith = kept.reduce((newest, { row }) => Math.max(newest, row.id), 0);
     const gone = new Map<string, StoredAnswer>(kept.map(({ key, row }) => [key, { ...row, goneWith }]));
@@ -152,7 +152,7 @@ export class KeptAnswers implements ReasoningSource {
     const answers = answersIn(history ?? readHistory(request.messages), sha256Hex)
       .slice(-KEPT_ROWS)
       .map((answer) => ({ ...answer, key: rowKeyOf(answered, api, answer.key) }));
-    const { keptAnswers } = conversation.remembered;
+    const keptAnswers = conversation.remembered.of('keptAnswers');
     const keys = answers.map(({ key }) => key);
     const known = new Map(keys.map((key) => [key, keptAnswers.get(key)]));
     const unknown = keys.filter((key) => !known.get(key));
@@ -192,9 +192,9 @@ export class KeptAnswers implements ReasoningSource {
       );
     const rows = await this.answered.call.scope.timings.measure('store', find);
     return keys.map((key, index) => {
-      const wasNotKept = remembered.keptAnswers.last(key)?.value === NOT_KEPT;
+      const wasNotKept = remembered.of('keptAnswers').last(key)?.value === NOT_KEPT;
       const value = rows[index] ?? (wasNotKept ? NOT_KEPT : null);
-      remembered.keptAnswers.keep(key, value, at);
+      remembered.of('keptAnswers').keep(key, value, at);
       return { value, at };
     });
   }
@@ -231,7 +231,7 @@ export class KeptAnswers implements ReasoningSource {
     const { conversation } = this;
     const found = new Map<string, string>();
     if (!conversation) return found;
-    const { answerOutputs } = conversation.remembered;
+    const answerOutputs = conversation.remembered.of('answerOutputs');
     // The newest ones are used last, so that they stay.
     for (const { key } of wanted) {
       const known = answerOutputs.get(key);
@@ -270,7 +270,7 @@ export class KeptAnswers implements ReasoningSource {
       const opened = sealed && (await openBytes(tenant, 'answer', `${name} ${key}`, sealed));
       if (opened) found.set(key, new TextDecoder().decode(opened));
       // It has left since its row was read.
-      else remembered.keptAnswers.drop(key);
+      else remembered.of('keptAnswers').drop(key);
     }
   }
 

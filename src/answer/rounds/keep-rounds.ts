@@ -120,7 +120,7 @@ class KeptAnswer implements RoundsKeeper {
     } catch (error) {
       logCaught(log, 'warn', 'rounds could not be kept', error);
       // No row names them yet.
-      conversation.remembered.keptRounds.keep(key, null, Date.now());
+      conversation.remembered.of('keptRounds').keep(key, null, Date.now());
       await this.drop();
     }
   }
@@ -136,7 +136,7 @@ class KeptAnswer implements RoundsKeeper {
       );
       const isOurs = kept?.names.join() === row.names.join();
       const seen = kept && { stored: kept, json: isOurs ? json : undefined };
-      conversation.remembered.keptRounds.keep(row.key, seen, at);
+      conversation.remembered.of('keptRounds').keep(row.key, seen, at);
       if (gone.length > 0) scope.waitUntil(this.delete(gone, conversation));
     } catch (error) {
       logCaught(scope.services.log, 'warn', 'rounds could not be kept', error);
@@ -155,7 +155,7 @@ class KeptAnswer implements RoundsKeeper {
     const { asked } = this;
     const key = answerKey(asked, answer, sha256Hex);
     const names = [askedKey(asked), ...(key === undefined ? [] : [key])];
-    for (const name of names) conversation.remembered.keptRounds.keep(name, null, Date.now());
+    for (const name of names) conversation.remembered.of('keptRounds').keep(name, null, Date.now());
   }
 
   /** The hash of the messages that are asked. */

@@ -25,10 +25,10 @@
 
 import { createHash } from 'node:crypto';
 import { elementAt } from '../../lib/elements.ts';
-import type { OwnBeliefs } from '../../lib/isolate-memory.ts';
 import { AT_ONCE, fewAtOnce } from '../../lib/slots.ts';
 import { errorFields, type Log } from '../../log.ts';
 import type { Tenant } from '../../tenant/identity.ts';
+import type { RememberedConversation } from '../conversation/remembered.ts';
 import type { ConversationMemoryStub, ObjectCaller } from '../objects.ts';
 import type { MadeNear } from './near.ts';
 import { type Pack, packBytes, packMessages, portions } from './packing.ts';
@@ -42,8 +42,7 @@ interface ArchivedConversation {
   /** See `conversationName`. */
   readonly name: string;
   readonly memory: ObjectCaller<ConversationMemoryStub>;
-  /** See `RememberedConversation`. */
-  readonly remembered: { readonly archived: OwnBeliefs<string>; forgetArchive(): void };
+  readonly remembered: RememberedConversation;
 }
 
 /** A message of a caller's array, or an answer. */
@@ -123,10 +122,10 @@ export class Archive {
    */
   async add(entries: readonly ArchiveEntry[], since: number): Promise<void> {
     const { remembered } = this.conversation;
-    const relied = entries.some(({ key }) => remembered.archived.get(key) !== undefined);
+    const relied = entries.some(({ key }) => remembered.of('archived').get(key) !== undefined);
     const isAdded = await this.addMissing(entries, since);
     if (isAdded) return;
-    remembered.forgetArchive();
+    remembered.forget('archived');
     // Another isolate has deleted what this one knew of.
     if (relied) await this.addMissing(entries, since);
   }
@@ -161,12 +160,12 @@ export class Archive {
       const at = Date.now();
       if (await this.index(generation, rows)) {
         for (const { key, answerDigest } of rows)
-          this.conversation.remembered.archived.keep(key, answerDigest ?? '', at);
+          this.conversation.remembered.of('archived').keep(key, answerDigest ?? '', at);
         continue;
       }
       // Deleted meanwhile: nothing else refers to these packs. The next request adds everything.
       await this.packs.delete(names);
-      this.conversation.remembered.forgetArchive();
+      this.conversation.remembered.forget('archived');
       return true;
     }
     return true;
@@ -240,7 +239,7 @@ export class Archive {
     for (const [index, entry] of entries.entries()) {
       const digest = digests.get(index) ?? '';
       if (digests.get(index) === null) lacking.set(entry, 'message');
-      else remembered.archived.keep(entry.key, digest, at);
+      else remembered.of('archived').keep(entry.key, digest, at);
       if (digest !== '' && lacksFields(entry, digest)) lacking.set(entry, 'fields');
     }
     return lacking;
@@ -248,7 +247,7 @@ export class Archive {
 
   /** Whether this isolate knows that the index has all of a message. */
   private isKnown(entry: ArchiveEntry): boolean {
-    const digest = this.conversation.remembered.archived.get(entry.key)?.value;
+    const digest = this.conversation.remembered.of('archived').get(entry.key)?.value;
     return digest !== undefined && (digest === '' || !lacksFields(entry, digest));
   }
 

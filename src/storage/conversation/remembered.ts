@@ -13,7 +13,7 @@ import type { OwnBeliefs } from '../../lib/isolate-memory.ts';
 import type { MemoryBlock } from '../../memory/strategy/block-text.ts';
 import type { StoredAnswer } from './kept-answers.ts';
 import type { StoredRounds } from './kept-rounds.ts';
-import type { Found, FrozenBlock, Memory } from './memories.ts';
+import type { Found, FrozenBlock, Memory, Settings } from './memories.ts';
 
 /** The verdict on a digest, as this conversation has seen it. */
 export interface SeenDigest {
@@ -32,27 +32,34 @@ export interface SeenRounds {
   readonly isReported?: boolean;
 }
 
-/** What an isolate remembers of one conversation. */
-export interface RememberedConversation {
+/** What an isolate remembers of one conversation, by kind. */
+export interface RememberedKinds {
   /** By `hashesKey` of strategy and prefix. */
-  readonly versions: OwnBeliefs<Memory>;
+  readonly versions: Memory;
   /** By `hashesKey` of strategy and round. */
-  readonly rounds: OwnBeliefs<Found>;
+  readonly rounds: Found;
   /** Under an empty key. */
-  readonly injection: OwnBeliefs<FrozenBlock>;
+  readonly injections: FrozenBlock;
   /** By `hashesKey` of label and point. */
-  readonly blocks: OwnBeliefs<MemoryBlock>;
+  readonly blocks: MemoryBlock;
   /** By the key of their answer. */
-  readonly keptRounds: OwnBeliefs<SeenRounds | null>;
+  readonly keptRounds: SeenRounds | null;
   /** By the key of their answer; null: none is kept. */
-  readonly keptAnswers: OwnBeliefs<StoredAnswer | null>;
+  readonly keptAnswers: StoredAnswer | null;
   /** Their outputs, by the same key. */
-  readonly answerOutputs: OwnBeliefs<string>;
-  readonly digests: OwnBeliefs<SeenDigest>;
+  readonly answerOutputs: string;
+  readonly outputDigests: SeenDigest;
   /** By key: the digest of a message that was made from an answer, else an empty text. */
-  readonly archived: OwnBeliefs<string>;
-  /** Call this when the archive turns out to be deleted. */
-  forgetArchive(): void;
+  readonly archived: string;
+  /** Of the conversation without a user, under an empty key. */
+  readonly userlessSettings: Settings;
+}
+
+/** No kind is made before its first use. */
+export interface RememberedConversation {
+  of<Kind extends keyof RememberedKinds>(kind: Kind): OwnBeliefs<RememberedKinds[Kind]>;
+  /** Call this when what it remembers turns out to be deleted. */
+  forget(kind: keyof RememberedKinds): void;
 }
 
 /** @param kind a strategy's hash, or a label */
