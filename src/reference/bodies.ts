@@ -14,10 +14,13 @@ export function own(name: string): JsonSchema {
   return { $ref: `#/components/schemas/${name}` };
 }
 
-const memory: JsonSchema = {
-  type: 'object',
-  properties: { memory: { ...own('Report'), description: 'With `memory_report`.' } },
-};
+function object(properties: JsonSchema, ...required: readonly string[]): JsonSchema {
+  return { type: 'object', properties, ...(required.length > 0 && { required }) };
+}
+
+const objects = { type: 'array', items: { type: 'object' } } as const;
+
+const memory = object({ memory: { ...own('Report'), description: 'With `memory_report`.' } });
 
 /** A request of OpenAI's with our fields. */
 export const requestOf = (name: string): JsonSchema => ({ allOf: [openai(name), own('MemoryFields')] });
@@ -37,49 +40,42 @@ function eitherIn(names: readonly string[]): string {
   return names.map((name) => `\`${name}\``).join(' or ');
 }
 
-const block: JsonSchema = { oneOf: [{ type: 'string' }, { type: 'array', items: { type: 'object' } }] };
+const block: JsonSchema = { oneOf: [{ type: 'string' }, objects] };
 
 /** A request of Anthropic's Messages, as far as it is read. */
 export function messagesOf(...required: readonly string[]): JsonSchema {
-  return {
-    allOf: [
-      {
-        type: 'object',
-        description: "Anthropic's own request (https://platform.claude.com/docs/en/api/messages/create).",
-        properties: {
-          model: { type: 'string' },
-          max_tokens: { type: 'integer', minimum: 1 },
-          system: block,
-          messages: {
-            type: 'array',
-            minItems: 1,
-            items: {
-              type: 'object',
-              properties: { role: { enum: ['user', 'assistant', 'system'] }, content: block },
-              required: ['role', 'content'],
-            },
-          },
-          tools: { type: 'array', items: { type: 'object' } },
-        },
-        required: ['model', 'messages', ...required],
-      },
-      own('MemoryFields'),
-    ],
-  };
+  const message = object(
+    { role: { enum: ['user', 'assistant', 'system'] }, content: block },
+    'role',
+    'content',
+  );
+  const request = object(
+    {
+      model: { type: 'string' },
+      max_tokens: { type: 'integer', minimum: 1 },
+      system: block,
+      messages: { type: 'array', minItems: 1, items: message },
+      tools: objects,
+    },
+    'model',
+    'messages',
+    ...required,
+  );
+  const description = "Anthropic's own request (https://platform.claude.com/docs/en/api/messages/create).";
+  return { allOf: [{ ...request, description }, own('MemoryFields')] };
 }
 
 /** Anthropic's answer, which has the report if it was asked for. */
 export const MESSAGE: JsonSchema = {
   allOf: [
     {
-      type: 'object',
-      description: "Anthropic's own `Message`.",
-      properties: {
+      ...object({
         type: { const: 'message' },
-        content: { type: 'array', items: { type: 'object' } },
+        content: objects,
         stop_reason: { type: ['string', 'null'] },
         usage: { type: 'object' },
-      },
+      }),
+      description: "Anthropic's own `Message`.",
     },
     memory,
   ],
@@ -94,7 +90,7 @@ export const MESSAGE_EVENTS: JsonSchema = {
   contentSchema: { anyOf: [{ type: 'object' }, own('MessagesStreamError')] },
 };
 
-const list: JsonSchema = { type: 'array', minItems: 1, items: { type: 'object' } };
+const list: JsonSchema = { ...objects, minItems: 1 };
 
 /** The fields of a conversation in any protocol. */
 const conversation = {
@@ -110,82 +106,60 @@ const conversation = {
   },
   instructions: { type: 'string', description: 'Beside `input`.' },
   system: { ...block, description: "Beside `messages` of Anthropic's." },
-  tools: { type: 'array', items: { type: 'object' } },
+  tools: objects,
   force: flag('Compacts as if the triggers were met.'),
 } as const;
 
-const eitherOf: JsonSchema = { oneOf: [{ required: ['messages'] }, { required: ['input'] }] };
+/** A conversation of any protocol, with these members. */
+function ofAny(properties: JsonSchema, ...required: readonly string[]): readonly JsonSchema[] {
+  return [{ oneOf: [{ required: ['messages'] }, { required: ['input'] }] }, object(properties, ...required)];
+}
+
+/** The same with our fields. */
+function planned(properties: JsonSchema): JsonSchema {
+  return { allOf: [own('MemoryFields'), ...ofAny(properties)] };
+}
 
 const { force: _, ...whole } = conversation;
 
 /** A conversation of any protocol, with our fields. */
-export const WHOLE: JsonSchema = {
-  allOf: [own('MemoryFields'), eitherOf, { type: 'object', properties: whole }],
-};
+export const WHOLE = planned(whole);
 
 const { messages, input, instructions, system } = conversation;
 
 /** The array of a request of any protocol. */
-export const ARRAY: JsonSchema = {
-  allOf: [eitherOf, { type: 'object', properties: { messages, input, instructions, system } }],
-};
+export const ARRAY: JsonSchema = { allOf: ofAny({ messages, input, instructions, system }) };
 
-export const EXPLAIN: JsonSchema = {
-  allOf: [
-    own('MemoryFields'),
-    eitherOf,
-    {
-      type: 'object',
-      properties: {
-        ...conversation,
-        course: flag('Also lists each request of the conversation, with its price.'),
-      },
-    },
-  ],
-};
+export const EXPLAIN = planned({
+  ...conversation,
+  course: flag('Also lists each request of the conversation, with its price.'),
+});
 
 /** The body of a request, with its receipt. */
 export const VERIFY: JsonSchema = {
-  allOf: [
-    eitherOf,
-    {
-      type: 'object',
-      properties: {
-        ...whole,
-        receipt: { ...own('Receipt'), description: '`memory.receipt` of the answer.' },
-      },
-      required: ['receipt'],
-    },
-  ],
+  allOf: ofAny(
+    { ...whole, receipt: { ...own('Receipt'), description: '`memory.receipt` of the answer.' } },
+    'receipt',
+  ),
 };
 
-export const COMPACT: JsonSchema = {
-  allOf: [
-    own('MemoryFields'),
-    eitherOf,
-    {
-      type: 'object',
-      properties: {
-        ...conversation,
-        dry_run: flag('Nothing is stored, and no summarizer is asked.'),
-        format: {
-          enum: ['messages', 'conversation_memory', 'opaque'],
-          default: 'messages',
-          description:
-            'What is returned: the view, plain turns, or one message that holds the view in sealed form.',
-        },
-      },
-    },
-  ],
-};
+export const COMPACT = planned({
+  ...conversation,
+  dry_run: flag('Nothing is stored, and no summarizer is asked.'),
+  format: {
+    enum: ['messages', 'conversation_memory', 'opaque'],
+    default: 'messages',
+    description:
+      'What is returned: the view, plain turns, or one message that holds the view in sealed form.',
+  },
+});
 
 /** What a gateway sends to have messages shortened. Headroom's `config` is not read. */
 export const COMPRESS: JsonSchema = {
   allOf: [
     own('MemoryFields'),
-    {
-      type: 'object',
-      properties: {
+    object(
+      {
         model: conversation.model,
         messages: {
           ...list,
@@ -197,8 +171,8 @@ export const COMPRESS: JsonSchema = {
           description: 'The budget of `auto`, if no strategy is chosen.',
         },
       },
-      required: ['messages'],
-    },
+      'messages',
+    ),
   ],
 };
 
@@ -206,11 +180,10 @@ export const COMPRESS: JsonSchema = {
 export const SETTINGS: JsonSchema = {
   anyOf: [
     {
-      type: 'object',
-      properties: {
+      ...object({
         memory_strategy: { oneOf: [own('MemoryStrategy'), { type: 'null' }] },
         memory_injection: { oneOf: [own('MemoryInjection'), { type: 'null' }] },
-      },
+      }),
       additionalProperties: false,
     },
     own('MemoryStrategy'),
@@ -218,22 +191,17 @@ export const SETTINGS: JsonSchema = {
 };
 
 /** A message of JSON-RPC, as the Model Context Protocol sends it. */
-export const JSON_RPC: JsonSchema = {
-  type: 'object',
-  properties: {
+export const JSON_RPC = object(
+  {
     jsonrpc: { const: '2.0' },
     id: { type: ['string', 'integer', 'null'] },
     method: { type: 'string' },
     params: { type: 'object' },
     result: { type: 'object' },
-    error: {
-      type: 'object',
-      properties: { code: { type: 'integer' }, message: { type: 'string' } },
-      required: ['code', 'message'],
-    },
+    error: object({ code: { type: 'integer' }, message: { type: 'string' } }, 'code', 'message'),
   },
-  required: ['jsonrpc'],
-};
+  'jsonrpc',
+);
 
 /** A field that is off unless it is given. */
 function flag(description: string) {
