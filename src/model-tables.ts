@@ -44,26 +44,32 @@ const factorSchema = z.strictObject({
   factor: z.number().min(SMALLEST_FACTOR).max(LARGEST_FACTOR),
 });
 
-/** @throws ConfigError */
-export function readTokenFactors(text: string): readonly TokenFactor[] {
+/** @param others what a row has beside its family. @throws ConfigError */
+function readTable<Row extends z.ZodType>(
+  variable: string,
+  row: Row,
+  text: string,
+  others: string,
+): z.output<Row>[] {
   try {
-    return z.array(factorSchema).max(MOST_ROWS).parse(JSON.parse(text));
+    return z.array(row).max(MOST_ROWS).parse(JSON.parse(text));
   } catch {
     throw new ConfigError(
-      `TOKEN_FACTORS is not a JSON array of at most ${MOST_ROWS} objects of family (how models' names begin, without a vendor's prefix) and factor (their tokens relative to o200k, ${SMALLEST_FACTOR} to ${LARGEST_FACTOR}).`,
+      `${variable} is not a JSON array of at most ${MOST_ROWS} objects of family (how models' names begin, without a vendor's prefix)${others}.`,
     );
   }
 }
 
 /** @throws ConfigError */
+export function readTokenFactors(text: string): readonly TokenFactor[] {
+  const others = ` and factor (their tokens relative to o200k, ${SMALLEST_FACTOR} to ${LARGEST_FACTOR})`;
+  return readTable('TOKEN_FACTORS', factorSchema, text, others);
+}
+
+/** @throws ConfigError */
 export function readModelPrices(text: string): readonly DeployerPrice[] {
-  try {
-    return z.array(priceSchema).max(MOST_ROWS).parse(JSON.parse(text));
-  } catch {
-    throw new ConfigError(
-      `MODEL_PRICES is not a JSON array of at most ${MOST_ROWS} objects of family (how models' names begin, without a vendor's prefix), fresh and cached (dollars per million input tokens, 0 ≤ cached ≤ fresh, 0 < fresh), and optionally written, output, step (above: input tokens; input, output: factors from 1 to 100) and hits (${HIT_RULES.join(', ')}).`,
-    );
-  }
+  const others = `, fresh and cached (dollars per million input tokens, 0 ≤ cached ≤ fresh, 0 < fresh), and optionally written, output, step (above: input tokens; input, output: factors from 1 to 100) and hits (${HIT_RULES.join(', ')})`;
+  return readTable('MODEL_PRICES', priceSchema, text, others);
 }
 
 const windowSchema = z.strictObject({
@@ -74,11 +80,6 @@ const windowSchema = z.strictObject({
 
 /** @throws ConfigError */
 export function readModelWindows(text: string): readonly ModelWindow[] {
-  try {
-    return z.array(windowSchema).max(MOST_ROWS).parse(JSON.parse(text));
-  } catch {
-    throw new ConfigError(
-      `MODEL_WINDOWS is not a JSON array of at most ${MOST_ROWS} objects of family (how models' names begin, without a vendor's prefix), window (tokens, ${SMALLEST_WINDOW} to ${LARGEST_WINDOW}) and optionally output (the longest answer in tokens).`,
-    );
-  }
+  const others = `, window (tokens, ${SMALLEST_WINDOW} to ${LARGEST_WINDOW}) and optionally output (the longest answer in tokens)`;
+  return readTable('MODEL_WINDOWS', windowSchema, text, others);
 }

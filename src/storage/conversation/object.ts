@@ -66,26 +66,30 @@ export abstract class ConversationMemoryObject<Material>
   protected now: () => number = Date.now;
   protected log: Log = createObjectLog(this.env);
 
-  private readonly deployer = new Deployer(this.ctx, this.env, (...line) => this.log(...line));
+  /** What parts have in common, as it is at the time of a call. */
+  private readonly common = {
+    now: (): number => this.now(),
+    log: (...line: Parameters<Log>): void => this.log(...line),
+    waitUntil: (work: Promise<unknown>): void => this.ctx.waitUntil(work),
+  };
+
+  private readonly deployer = new Deployer(this.ctx, this.env, this.common.log);
   private readonly tables = new ConversationTables(this.ctx.storage);
   private readonly values = new ConversationState(this.tables);
-  private readonly runs = new RunEvents(
-    this.tables,
-    () => this.now(),
-    (misses) => this.deployer.missed(misses),
+  private readonly runs = new RunEvents(this.tables, this.common.now, (misses) =>
+    this.deployer.missed(misses),
   );
   private readonly bills = new BillLedger(this.tables, {
     requests: this.runs,
-    now: () => this.now(),
+    ...this.common,
     spent: () => this.sums.changed(),
   });
-  private readonly made = new Making<number, EndedText>((work) => this.ctx.waitUntil(work));
-  private readonly madeDigests = new Making<string, DigestAnswer>((work) => this.ctx.waitUntil(work));
+  private readonly made = new Making<number, EndedText>(this.common.waitUntil);
+  private readonly madeDigests = new Making<string, DigestAnswer>(this.common.waitUntil);
   private readonly chain = new MemoryChain(
     { tables: this.tables, state: this.values, bills: this.bills },
     {
-      now: () => this.now(),
-      log: (...line) => this.log(...line),
+      ...this.common,
       logName: () => this.logName(),
       settled: (summary) => this.deployer.settled(summary),
       healthChanged: (...health) => this.deployer.healthChanged(...health),
@@ -98,15 +102,14 @@ export abstract class ConversationMemoryObject<Material>
     bills: this.bills,
     making: this.madeDigests,
     write: (material, progress) => this.write(material, null, progress),
-    now: () => this.now(),
-    log: (...line) => this.log(...line),
+    ...this.common,
   });
   private readonly index = new ArchiveRows(this.tables);
-  private readonly rounds = new KeptRoundsRows(this.tables, () => this.now());
-  private readonly answers = new KeptAnswerRows(this.tables, () => this.now());
+  private readonly rounds = new KeptRoundsRows(this.tables, this.common.now);
+  private readonly answers = new KeptAnswerRows(this.tables, this.common.now);
   private readonly returns = new ColdReturns(this.tables, {
     newestAt: () => this.runs.newestAt(),
-    now: () => this.now(),
+    ...this.common,
   });
 
   /** What a conversation remembers. Its tables go when none of these has anything left. */
@@ -129,8 +132,7 @@ export abstract class ConversationMemoryObject<Material>
 
   private readonly embedding = new ArchiveEmbedding(this.index.vectors, {
     embedder: () => this.embedder(),
-    now: () => this.now(),
-    log: (...line) => this.log(...line),
+    ...this.common,
   });
   private readonly archiveSearch = new ArchiveSearch(this.tables, this.index, this.embedding);
 
@@ -140,8 +142,7 @@ export abstract class ConversationMemoryObject<Material>
     writing: (since, late, work) => this.writing(since, late, work),
     write: (...text) => this.write(...text),
     publish: (...text) => this.publish(...text),
-    now: () => this.now(),
-    log: (...line) => this.log(...line),
+    ...this.common,
   });
 
   private readonly uses = new UseReports({
@@ -149,18 +150,14 @@ export abstract class ConversationMemoryObject<Material>
     reportedAt: () => this.values.reportedAt(),
     saveReportedAt: (at) => this.values.saveReportedAt(at),
     report: (refs) => this.report(refs),
-    now: () => this.now(),
-    log: (...line) => this.log(...line),
-    waitUntil: (work) => this.ctx.waitUntil(work),
+    ...this.common,
   });
 
   private readonly sums = new SumReports({
     sums: () => this.sumsToReport(),
     report: (sums) => this.reportSums(sums),
     setAlarm: (at) => this.ctx.storage.setAlarm(at),
-    now: () => this.now(),
-    log: (...line) => this.log(...line),
-    waitUntil: (work) => this.ctx.waitUntil(work),
+    ...this.common,
   });
 
   /** Makes a text of its material, as long as it goes on. @param base the version to build on */
