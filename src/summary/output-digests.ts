@@ -36,61 +36,12 @@ export interface DigestNeed {
   readonly removal: Removal;
 }
 
-interface WantedDigests {
-  readonly needs: readonly DigestNeed[];
-  /** Whether missing digests may be written. Otherwise nothing is stored. */
+/** How the missing digests of a view are made. */
+interface DigestTerms {
+  /** Whether they may be written. Otherwise nothing is stored. */
   mayMake(): Promise<boolean>;
-  /** How long the request waits, in milliseconds. */
+  /** How long the request waits each time, in milliseconds. */
   readonly waitMs: number;
-}
-
-interface ServedDigests {
-  /** By key. Without a text the preview is kept. */
-  readonly texts: ReadonlyMap<string, string>;
-  readonly warnings: readonly Warning[];
-  /** Undefined if the summarizer was not called. */
-  readonly usage: TokenUsage | undefined;
-}
-
-/** The digests that an order needs. Never throws. */
-export async function serveDigests(
-  order: WantedDigests,
-  conversation: StoredConversation,
-  ports: SummaryPorts,
-): Promise<ServedDigests> {
-  const digests = new AwaitedDigests(order, conversation, ports);
-  await digests.serve();
-  return digests;
-}
-
-/** The texts of digests that this isolate remembers, by key. Asks nobody. */
-export function rememberedDigests(
-  keys: readonly string[],
-  { remembered }: StoredConversation,
-): ReadonlyMap<string, string> {
-  const texts = keys.map((key) => [key, remembered.of('outputDigests').get(key)?.value.text ?? ''] as const);
-  return new Map(texts.filter(([, text]) => text !== ''));
-}
-
-/**
- * Stores that previews are kept which were shown when the object could not be asked. Call after the
- * answer.
- *
- * @throws if the object does not answer
- */
-export async function storeShown(
-  keys: readonly string[],
-  conversation: StoredConversation,
-  { since }: Pick<SummaryPorts, 'since'>,
-): Promise<void> {
-  const digests = conversation.remembered.of('outputDigests');
-  const orders = keys.flatMap((key) =>
-    digests.get(key)?.value.isStored === false ? [{ key, material: null }] : [],
-  );
-  if (orders.length === 0) return;
-  const at = Date.now();
-  for (const { key, text } of await ask(conversation, (stub) => stub.outputDigests.make(orders, 0, since)))
-    digests.keep(key, { text, isStored: true }, at);
 }
 
 /** Equal outputs of the same task share a digest, which is new only if all of them are. */
@@ -104,28 +55,32 @@ function withoutRepeats(needs: readonly DigestNeed[]): DigestNeed[] {
 }
 
 /** The digests of outputs that a request waits for. */
-class AwaitedDigests implements ServedDigests {
+export class AwaitedDigests {
+  /** By key. Without a text the preview is kept. */
   readonly texts = new Map<string, string>();
   readonly warnings: Warning[] = [];
+  /** Undefined if the summarizer was not called. */
   usage: TokenUsage | undefined;
-  private readonly order: WantedDigests;
+  private readonly terms: DigestTerms;
   private readonly conversation: StoredConversation;
   private readonly ports: SummaryPorts;
-  /** When it began, in milliseconds since the epoch. */
-  private readonly start = Date.now();
+  /** When it was asked for digests, in milliseconds since the epoch. */
+  private start = Date.now();
 
-  constructor(order: WantedDigests, conversation: StoredConversation, ports: SummaryPorts) {
-    this.order = order;
+  constructor(terms: DigestTerms, conversation: StoredConversation, ports: SummaryPorts) {
+    this.terms = terms;
     this.conversation = conversation;
     this.ports = ports;
   }
 
-  async serve(): Promise<void> {
-    const needs = withoutRepeats(this.order.needs);
+  /** Gets the digests that it needs. Never throws. */
+  async serve(wanted: readonly DigestNeed[]): Promise<void> {
+    this.start = Date.now();
+    const needs = withoutRepeats(wanted);
     const unknown = needs.filter((need) => !this.remembers(need));
     this.rely(needs);
     if (unknown.length === 0) return;
-    const mayMake = await this.order.mayMake();
+    const mayMake = await this.terms.mayMake();
     try {
       const missing = await this.find(unknown);
       if (mayMake && missing.length > 0) await this.make(missing);
@@ -137,16 +92,36 @@ class AwaitedDigests implements ServedDigests {
     }
   }
 
-  /** Whether this isolate remembers the verdict. */
-  private remembers({ key }: DigestNeed): boolean {
-    const seen = this.conversation.remembered.of('outputDigests').get(key);
+  /** Whether this isolate remembers the verdict. Then its text is there, and nobody is asked. */
+  remembers({ key }: Pick<DigestNeed, 'key'>): boolean {
+    const seen = this.known.get(key);
     if (seen?.value.text) this.texts.set(key, seen.value.text);
     return seen !== undefined;
   }
 
+  /**
+   * Stores that previews are kept which were shown when the object could not be asked. Call after
+   * the answer.
+   *
+   * @throws if the object does not answer
+   */
+  async storeShown(keys: readonly string[]): Promise<void> {
+    const unstored = keys.filter((key) => this.known.get(key)?.value.isStored === false);
+    if (unstored.length === 0) return;
+    this.start = Date.now();
+    const orders = unstored.map((key) => ({ key, material: null }));
+    const { since } = this.ports;
+    const answers = await ask(this.conversation, (stub) => stub.outputDigests.make(orders, 0, since));
+    for (const { key, text } of answers) this.settle(key, text);
+  }
+
+  private get known() {
+    return this.conversation.remembered.of('outputDigests');
+  }
+
   /** Has the verdicts confirmed after the answer. Only a deletion takes them away. */
   private rely(needs: readonly DigestNeed[]): void {
-    const known = this.conversation.remembered.of('outputDigests');
+    const { known } = this;
     const keys = needs.map(({ key }) => key).filter((key) => known.get(key)?.value.isStored);
     const upkeep = this.ports.upkeep.of(this.conversation.name);
     const askAgain = async () => {
@@ -171,7 +146,7 @@ class AwaitedDigests implements ServedDigests {
       const own = { target, encoding, ...(payer ? { payer } : {}) };
       return { key, material: isNew ? { of: 'digest', ...own, prompt: promptOf(), removal } : null };
     });
-    const left = Math.max(0, this.start + this.order.waitMs - Date.now());
+    const left = Math.max(0, this.start + this.terms.waitMs - Date.now());
     const limitMs = left + TIME_LIMITS.objectCallMs;
     const lengthOf = ({ material }: (typeof orders)[number]) => material?.prompt?.user.length ?? 0;
     const calls = portions(orders, LARGEST_CALL, lengthOf).map((some) =>
@@ -188,7 +163,7 @@ class AwaitedDigests implements ServedDigests {
 
   /** Takes a verdict over. @param isStored whether the object has it */
   private settle(key: string, text: string | null, isStored = true): void {
-    this.conversation.remembered.of('outputDigests').keep(key, { text, isStored }, this.start);
+    this.known.keep(key, { text, isStored }, this.start);
     if (text !== null) this.texts.set(key, text);
   }
 }
