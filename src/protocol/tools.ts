@@ -26,6 +26,17 @@ export interface FunctionTool<Name extends string = string> {
   };
 }
 
+/** @param properties of its arguments, each a JSON schema @param required their names */
+export function functionTool<Name extends string>(
+  name: Name,
+  description: string,
+  properties: Readonly<Record<string, object>>,
+  required: readonly string[],
+): FunctionTool<Name> {
+  const parameters = { type: 'object', properties, required, additionalProperties: false } as const;
+  return { type: 'function', function: { name, description, parameters } };
+}
+
 /**
  * The caller's tools, for counting; undefined if no field is a list.
  *

@@ -6,7 +6,7 @@
 import * as z from 'zod';
 import { within } from '../lib/time-limit.ts';
 import { charactersIn } from '../memory/strategy/block-text.ts';
-import type { FunctionTool } from '../protocol/tools.ts';
+import { type FunctionTool, functionTool } from '../protocol/tools.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
 import { parseArguments } from './arguments.ts';
 
@@ -23,19 +23,12 @@ export const MOST_PASSAGES = 1_000;
 
 /** The definition under one of these names. */
 export function insertDefinitionOf(name: InsertName): FunctionTool<InsertName> {
-  return {
-    type: 'function',
-    function: {
-      name,
-      description: `Keeps a passage that later conversations with this user can find by the search of memory in the scope user. Write it so that it can be understood alone. A passage has at most ${LONGEST_PASSAGE} characters.`,
-      parameters: {
-        type: 'object',
-        properties: { content: { type: 'string', description: 'The passage to keep' } },
-        required: ['content'],
-        additionalProperties: false,
-      },
-    },
-  };
+  return functionTool(
+    name,
+    `Keeps a passage that later conversations with this user can find by the search of memory in the scope user. Write it so that it can be understood alone. A passage has at most ${LONGEST_PASSAGE} characters.`,
+    { content: { type: 'string', description: 'The passage to keep' } },
+    ['content'],
+  );
 }
 
 /** What has become of a passage. */

@@ -6,7 +6,7 @@ import * as z from 'zod';
 import { firstLine } from '../lib/characters.ts';
 import type { Result } from '../lib/result.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
-import type { FunctionTool } from '../protocol/tools.ts';
+import { type FunctionTool, functionTool } from '../protocol/tools.ts';
 import { CONVERSATION_PROPERTIES, optionalText, parseArguments } from './arguments.ts';
 import { shorten } from './shorten.ts';
 
@@ -22,41 +22,24 @@ const MOST_TOKENS = 2_000;
 /** In characters. */
 const LONGEST_LINE = 120;
 
+const PROPERTIES = {
+  query: { type: 'string', description: 'text in them' },
+  tool: { type: 'string' },
+} as const;
+
 /** The definition under one of these names. */
 export function listDefinitionOf(name: ListName): FunctionTool<ListName> {
-  return {
-    type: 'function',
-    function: {
-      name,
-      description: 'Lists the refs of removed tool outputs, the latest first.',
-      parameters: {
-        type: 'object',
-        properties: {
-          query: { type: 'string', description: 'text in them' },
-          tool: { type: 'string' },
-        },
-        required: [],
-        additionalProperties: false,
-      },
-    },
-  };
+  return functionTool(name, 'Lists the refs of removed tool outputs, the latest first.', PROPERTIES, []);
 }
 
 /** For clients without a conversation, which name the one to list. */
 export function listConversationDefinition(): FunctionTool<ListName> {
-  const { type, function: listed } = listDefinitionOf('list_refs');
-  const { properties, ...rest } = listed.parameters;
-  return {
-    type,
-    function: {
-      ...listed,
-      description: `Lists contents that were removed from a conversation, with their refs; ${MOST_LISTED} at most.`,
-      parameters: {
-        ...rest,
-        properties: { ...properties, ...CONVERSATION_PROPERTIES },
-      },
-    },
-  };
+  return functionTool(
+    'list_refs',
+    `Lists contents that were removed from a conversation, with their refs; ${MOST_LISTED} at most.`,
+    { ...PROPERTIES, ...CONVERSATION_PROPERTIES },
+    [],
+  );
 }
 
 /** The arguments of a call: which contents it asks for. */

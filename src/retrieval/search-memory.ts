@@ -6,7 +6,7 @@ import type { Config } from '../config.ts';
 import type { Result } from '../lib/result.ts';
 import { within } from '../lib/time-limit.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
-import type { FunctionTool } from '../protocol/tools.ts';
+import { type FunctionTool, functionTool } from '../protocol/tools.ts';
 import type { ArchiveHit, ArchiveHits } from '../storage/archive/search.ts';
 import { LONGEST_QUERY } from '../storage/archive/text.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
@@ -58,39 +58,30 @@ const SCOPE_PROPERTY = {
  * For models, which search their own conversation.
  *
  * @param reachesUser whether they may search the other conversations of its user, too
+ * @param more properties of its arguments
  */
 export function searchDefinitionOf<Name extends SearchName>(
   name: Name,
   kind: SearchKind,
   reachesUser = false,
+  more: Readonly<Record<string, object>> = {},
 ): FunctionTool<Name> {
   const { found, query } = KINDS[kind];
-  return {
-    type: 'function',
-    function: {
-      name,
-      description: `Searches the messages of the conversation as they once came, also those that were removed or summarized since; system messages are left out. ${found}`,
-      parameters: {
-        type: 'object',
-        properties: {
-          query: { type: 'string', description: `${query}; ${LONGEST_QUERY} characters at most` },
-          ...(reachesUser ? SCOPE_PROPERTY : {}),
-        },
-        required: ['query'],
-        additionalProperties: false,
-      },
+  return functionTool(
+    name,
+    `Searches the messages of the conversation as they once came, also those that were removed or summarized since; system messages are left out. ${found}`,
+    {
+      query: { type: 'string', description: `${query}; ${LONGEST_QUERY} characters at most` },
+      ...(reachesUser ? SCOPE_PROPERTY : {}),
+      ...more,
     },
-  };
+    ['query'],
+  );
 }
 
 /** For clients without a conversation, which name the one to search. */
-export function searchConversationDefinition(
-  kind: SearchKind,
-  reachesUser = false,
-): FunctionTool<'search_memory'> {
-  const { function: model, ...tool } = searchDefinitionOf('search_memory', kind, reachesUser);
-  const properties = { ...model.parameters.properties, ...CONVERSATION_PROPERTIES };
-  return { ...tool, function: { ...model, parameters: { ...model.parameters, properties } } };
+export function searchConversationDefinition(kind: SearchKind, reachesUser = false) {
+  return searchDefinitionOf('search_memory', kind, reachesUser, CONVERSATION_PROPERTIES);
 }
 
 export interface Search {

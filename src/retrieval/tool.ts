@@ -5,7 +5,7 @@
 import * as z from 'zod';
 import type { Result } from '../lib/result.ts';
 import type { FETCH_NAMES } from '../memory/edits/repeats.ts';
-import type { FunctionTool } from '../protocol/tools.ts';
+import { type FunctionTool, functionTool } from '../protocol/tools.ts';
 import { optionalText, parseArguments } from './arguments.ts';
 import { parseQuery, type Query, type QueryFault } from './query.ts';
 
@@ -21,26 +21,18 @@ export const MOST_TOKENS = 32_000;
  * is removed, so it is as short as a model understands.
  */
 export function definitionOf(name: ToolName): FunctionTool<ToolName> {
-  return {
-    type: 'function',
-    function: {
-      name,
-      description:
-        'Returns content that was removed from this conversation. Placeholders ⟦removed: …; ref=ref_…⟧ and summaries name its ref. Ask for a part where that will do.',
-      parameters: {
-        type: 'object',
-        properties: {
-          ref: { type: 'string' },
-          lines: { type: 'string', description: 'such as 10-40' },
-          grep: { type: 'string' },
-          path: { type: 'string', description: 'such as $.items[3].id' },
-          max_tokens: { type: 'integer', description: `up to ${MOST_TOKENS}` },
-        },
-        required: ['ref'],
-        additionalProperties: false,
-      },
+  return functionTool(
+    name,
+    'Returns content that was removed from this conversation. Placeholders ⟦removed: …; ref=ref_…⟧ and summaries name its ref. Ask for a part where that will do.',
+    {
+      ref: { type: 'string' },
+      lines: { type: 'string', description: 'such as 10-40' },
+      grep: { type: 'string' },
+      path: { type: 'string', description: 'such as $.items[3].id' },
+      max_tokens: { type: 'integer', description: `up to ${MOST_TOKENS}` },
     },
-  };
+    ['ref'],
+  );
 }
 
 /** The first name that no tool of the caller's has; undefined if all are taken. */

@@ -7,7 +7,7 @@ import * as z from 'zod';
 import type { Result } from '../lib/result.ts';
 import { within } from '../lib/time-limit.ts';
 import { type BlockEdit, LONGEST_BLOCK, writeBlock } from '../memory/strategy/block-text.ts';
-import type { FunctionTool } from '../protocol/tools.ts';
+import { type FunctionTool, functionTool } from '../protocol/tools.ts';
 import type { Changed, StoredBlock } from '../storage/tenant/blocks.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
 import { parseArguments } from './arguments.ts';
@@ -26,43 +26,26 @@ const LATER = `What you write is kept, also for other conversations. The blocks 
 
 /** The tool that appends, under one of its names. @param labels the blocks that may be written */
 export function appendDefinitionOf(name: AppendName, labels: readonly string[]): FunctionTool<AppendName> {
-  return {
-    type: 'function',
-    function: {
-      name,
-      description: `Appends a line to a memory block. ${LATER}`,
-      parameters: {
-        type: 'object',
-        properties: {
-          label: labelProperty(labels),
-          content: { type: 'string', description: 'What to append' },
-        },
-        required: ['label', 'content'],
-        additionalProperties: false,
-      },
-    },
-  };
+  return functionTool(
+    name,
+    `Appends a line to a memory block. ${LATER}`,
+    { label: labelProperty(labels), content: { type: 'string', description: 'What to append' } },
+    ['label', 'content'],
+  );
 }
 
 /** The tool that replaces, likewise. */
 export function replaceDefinitionOf(name: ReplaceName, labels: readonly string[]): FunctionTool<ReplaceName> {
-  return {
-    type: 'function',
-    function: {
-      name,
-      description: `Replaces a text in a memory block wherever it stands there. ${LATER}`,
-      parameters: {
-        type: 'object',
-        properties: {
-          label: labelProperty(labels),
-          old_content: { type: 'string', description: 'The text to replace, exactly as it stands there' },
-          new_content: { type: 'string', description: 'The text in its place; empty deletes it' },
-        },
-        required: ['label', 'old_content', 'new_content'],
-        additionalProperties: false,
-      },
+  return functionTool(
+    name,
+    `Replaces a text in a memory block wherever it stands there. ${LATER}`,
+    {
+      label: labelProperty(labels),
+      old_content: { type: 'string', description: 'The text to replace, exactly as it stands there' },
+      new_content: { type: 'string', description: 'The text in its place; empty deletes it' },
     },
-  };
+    ['label', 'old_content', 'new_content'],
+  );
 }
 
 function labelProperty(labels: readonly string[]): object {
