@@ -7,6 +7,7 @@ import * as z from 'zod';
 import { type Access, readAccess, wordsOf } from './access-keys.ts';
 import { type ConfiguredLimits, readCallerLimits } from './caller-limits.ts';
 import { ConfigError } from './config-error.ts';
+import type { Immutable } from './lib/immutable.ts';
 import { parseJson } from './lib/json.ts';
 import { hostnameOf, isPrivateHost } from './lib/request-url.ts';
 import type { TokenFactor } from './memory/models/facts.ts';
@@ -59,14 +60,6 @@ export interface Otlp {
   readonly headers: Readonly<Record<string, string>>;
   /** The share of requests without a trace of the caller's that are traced, from 0 to 1. */
   readonly share: number;
-}
-
-/** Dotted paths into the body that name user and conversation, tried before the usual fields. */
-export interface Isolation {
-  readonly user_key?: string | undefined;
-  readonly session_key?: string | undefined;
-  /** Turns memory off for requests that name no conversation. */
-  readonly require_explicit_key?: boolean | undefined;
 }
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
@@ -430,8 +423,12 @@ const path = z
 export const isolationSchema = z.strictObject({
   user_key: path.optional(),
   session_key: path.optional(),
+  /** Turns memory off for requests that name no conversation. */
   require_explicit_key: z.boolean().optional(),
 });
+
+/** Dotted paths into the body that name user and conversation, tried before the usual fields. */
+export type Isolation = Immutable<z.output<typeof isolationSchema>>;
 
 function readIsolation(text: string): Isolation {
   try {

@@ -22,6 +22,17 @@ export const CONVERSATION_PROPERTIES = {
   },
 } as const;
 
+/** What these properties are in the arguments of a call. */
+export const conversationNames = { conversation_id: optionalText, user: optionalText };
+
+/** Arguments with the name that the code has for its id. */
+export function withConversation<Given extends { conversation_id: string | undefined }>({
+  conversation_id: conversation,
+  ...rest
+}: Given) {
+  return { ...rest, conversation };
+}
+
 /**
  * Parses arguments.
  *

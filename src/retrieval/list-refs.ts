@@ -7,7 +7,13 @@ import { firstLine } from '../lib/characters.ts';
 import type { Result } from '../lib/result.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import { type FunctionTool, functionTool } from '../protocol/tools.ts';
-import { CONVERSATION_PROPERTIES, optionalText, parseArguments } from './arguments.ts';
+import {
+  CONVERSATION_PROPERTIES,
+  conversationNames,
+  optionalText,
+  parseArguments,
+  withConversation,
+} from './arguments.ts';
 import { shorten } from './shorten.ts';
 
 /** The tool's names. The second is for callers with a tool of the first name. */
@@ -42,27 +48,16 @@ export function listConversationDefinition(): FunctionTool<ListName> {
   );
 }
 
-/** The arguments of a call: which contents it asks for. */
-export interface RefFilter {
-  readonly query: string | undefined;
-  readonly tool: string | undefined;
-  readonly conversation: string | undefined;
-  readonly user: string | undefined;
-}
+const schema = z
+  .object({ query: optionalText, tool: optionalText, ...conversationNames })
+  .transform(withConversation);
 
-const schema = z.object({
-  query: optionalText,
-  tool: optionalText,
-  conversation_id: optionalText,
-  user: optionalText,
-});
+/** The arguments of a call: which contents it asks for. */
+export type RefFilter = Readonly<z.output<typeof schema>>;
 
 /** Reads a call's arguments. @param json as the model wrote them */
 export function readList(json: string): Result<RefFilter, string> {
-  const parsed = parseArguments(json || '{}', schema, '{}, or query or tool as strings');
-  if (!parsed.ok) return parsed;
-  const { query, tool, conversation_id: conversation, user } = parsed.value;
-  return { ok: true, value: { query, tool, conversation, user } };
+  return parseArguments(json || '{}', schema, '{}, or query or tool as strings');
 }
 
 /** A content that may be listed. */

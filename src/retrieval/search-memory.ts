@@ -10,7 +10,7 @@ import { type FunctionTool, functionTool } from '../protocol/tools.ts';
 import type { ArchiveHit, ArchiveHits } from '../storage/archive/search.ts';
 import { LONGEST_QUERY } from '../storage/archive/text.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
-import { CONVERSATION_PROPERTIES, optionalText, parseArguments } from './arguments.ts';
+import { CONVERSATION_PROPERTIES, conversationNames, parseArguments, withConversation } from './arguments.ts';
 import { shorten } from './shorten.ts';
 
 /** Largest result, in messages and in tokens. */
@@ -84,30 +84,23 @@ export function searchConversationDefinition(kind: SearchKind, reachesUser = fal
   return searchDefinitionOf('search_memory', kind, reachesUser, CONVERSATION_PROPERTIES);
 }
 
-export interface Search {
-  readonly query: string;
-  readonly scope: SearchScope;
-  readonly conversation: string | undefined;
-  readonly user: string | undefined;
-}
+const schema = z
+  .object({
+    query: z.string().trim().min(1).max(LONGEST_QUERY),
+    scope: z
+      .enum([...SCOPES, ''])
+      .nullish()
+      .transform((scope) => scope || 'conversation'),
+    ...conversationNames,
+  })
+  .transform(withConversation);
 
-const schema = z.object({
-  query: z.string().trim().min(1).max(LONGEST_QUERY),
-  scope: z
-    .enum([...SCOPES, ''])
-    .nullish()
-    .transform((scope) => scope || 'conversation'),
-  conversation_id: optionalText,
-  user: optionalText,
-});
+export type Search = Readonly<z.output<typeof schema>>;
 
 /** Reads a call's arguments. @param json as the model wrote them */
 export function readSearch(json: string): Result<Search, string> {
   const form = `{"query": "…"}, with words of at most ${LONGEST_QUERY} characters`;
-  const parsed = parseArguments(json, schema, form);
-  if (!parsed.ok) return parsed;
-  const { query, scope, conversation_id: conversation, user } = parsed.value;
-  return { ok: true, value: { query, scope, conversation, user } };
+  return parseArguments(json, schema, form);
 }
 
 export interface Found extends ArchiveHit {

@@ -43,15 +43,6 @@ export function freeName<Name extends string>(
   return names.find((name) => !taken.has(name));
 }
 
-/** The arguments of a call. */
-export interface Retrieve {
-  readonly ref: string;
-  readonly lines: string | undefined;
-  readonly grep: string | undefined;
-  readonly path: string | undefined;
-  readonly maxTokens: number;
-}
-
 /** The result where a part of a content, or all of it, is empty. */
 export const NOTHING = '(nothing)';
 
@@ -67,20 +58,24 @@ export function queryOf(asked: Retrieve): Result<Query | undefined, QueryFault> 
 }
 
 /** Models send numbers as strings, too. */
-const schema = z.object({
-  ref: z.string(),
-  lines: optionalText,
-  grep: optionalText,
-  path: optionalText,
-  max_tokens: z.coerce.number().nullish(),
-});
+const schema = z
+  .object({
+    ref: z.string(),
+    lines: optionalText,
+    grep: optionalText,
+    path: optionalText,
+    max_tokens: z.coerce.number().nullish(),
+  })
+  .transform(({ max_tokens, ...rest }) => ({
+    ...rest,
+    maxTokens: Math.min(Math.max(1, Math.floor(max_tokens || DEFAULT_TOKENS)), MOST_TOKENS),
+  }));
+
+/** The arguments of a call. */
+export type Retrieve = Readonly<z.output<typeof schema>>;
 
 /** Reads a call's arguments. @param json as the model wrote them */
 export function readArguments(json: string): Result<Retrieve, string> {
   const form = '{"ref": "ref_…"}, and lines, grep, path or max_tokens if a part will do';
-  const parsed = parseArguments(json, schema, form);
-  if (!parsed.ok) return parsed;
-  const { max_tokens, ...rest } = parsed.value;
-  const maxTokens = Math.min(Math.max(1, Math.floor(max_tokens || DEFAULT_TOKENS)), MOST_TOKENS);
-  return { ok: true, value: { ...rest, maxTokens } };
+  return parseArguments(json, schema, form);
 }

@@ -4,6 +4,7 @@
  */
 
 import * as z from 'zod';
+import type { Immutable } from '../../lib/immutable.ts';
 import type { Result } from '../../lib/result.ts';
 import { mostFitting } from '../tokens/fitting.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
@@ -16,7 +17,11 @@ const MOST_TOKENS = 800;
 
 const DEFAULT_ROLE = 'user';
 
-/** When a conversation's summaries are published to its user's other conversations. */
+/**
+ * When a conversation's summaries are published to its user's other conversations. `on_move`:
+ * whenever a summary is made for a view. `each_round`: after each answered round. `on_end`: only
+ * when the caller ends the conversation.
+ */
 const PUBLISH = ['on_end', 'on_move', 'each_round'] as const;
 const DEFAULT_PUBLISH = 'on_move';
 
@@ -25,23 +30,14 @@ const settings = z.strictObject({
   role: z.enum(['system', 'user']).default(DEFAULT_ROLE),
   max_tokens: z.int().positive().max(MOST_TOKENS).default(MOST_TOKENS),
   publish: z.enum(PUBLISH).default(DEFAULT_PUBLISH),
+  /** Whether the conversation's block is made anew by this request. */
   refresh: z.boolean().default(false),
 });
 
 /** An injection as callers write it. */
 export const injectionSchema = z.union([z.boolean(), settings]);
 
-export interface Injection {
-  readonly role: 'system' | 'user';
-  readonly max_tokens: number;
-  /**
-   * `on_move`: whenever a summary is made for a view. `each_round`: after each answered round.
-   * `on_end`: only when the caller ends the conversation.
-   */
-  readonly publish: (typeof PUBLISH)[number];
-  /** Whether the conversation's block is made anew by this request. */
-  readonly refresh: boolean;
-}
+export type Injection = Immutable<z.output<typeof settings>>;
 
 /** An injection without settings: `true`. */
 export const DEFAULT_INJECTION: Injection = settings.parse({});

@@ -1,5 +1,6 @@
 /** `memory_blocks`: which memory blocks a request shows to the model (docs/memory-blocks.md). */
 import * as z from 'zod';
+import type { Immutable } from '../../lib/immutable.ts';
 import type { Result } from '../../lib/result.ts';
 import { isLabel, LABEL_FORM } from './block-text.ts';
 import { type StrategyFault, type WithNulls, withoutNulls } from './fields.ts';
@@ -14,7 +15,9 @@ const settings = z.strictObject({
   labels,
   // A block may repeat what a tool printed, so its role is no higher than the user's by default.
   role: z.enum(['system', 'user']).default('user'),
+  /** Whether the model is given the tools that write these blocks. */
   writable: z.boolean().default(false),
+  /** Whether the blocks of this conversation are read anew by this request. */
   refresh: z.boolean().default(false),
 });
 
@@ -27,15 +30,8 @@ export const blocksSchema = z.union([z.literal(false), labels, settings]);
  */
 export type MemoryBlocksRequest = WithNulls<z.input<typeof blocksSchema>, 'labels'>;
 
-export interface BlocksRequest {
-  /** Each once, at least one. */
-  readonly labels: readonly string[];
-  readonly role: 'system' | 'user';
-  /** Whether the model is given the tools that write these blocks. */
-  readonly writable: boolean;
-  /** Whether the blocks of this conversation are read anew by this request. */
-  readonly refresh: boolean;
-}
+/** With each label once, and at least one. */
+export type BlocksRequest = Immutable<z.output<typeof settings>>;
 
 /** Reads the blocks. `off` is a value too, and takes precedence over lower levels. */
 export function parseBlocks(input: unknown): Result<BlocksRequest | 'off', StrategyFault> {
