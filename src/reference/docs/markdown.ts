@@ -3,7 +3,6 @@
  * Markdown is shown as text.
  */
 import { Marked, type Tokens } from 'marked';
-import { escaped } from '../../lib/markup.ts';
 import { anchorsOfPage } from './anchors.ts';
 import { wordsOf } from './sections.ts';
 
@@ -70,4 +69,8 @@ function targetOf(href: string, addresses: ReadonlyMap<string, string>): string 
   const [path = '', anchor] = href.split('#');
   const address = addresses.get(path);
   return address && `${address}${anchor === undefined ? '' : `#${anchor}`}`;
+}
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"]/g, (mark) => `&#${mark.charCodeAt(0)};`);
 }

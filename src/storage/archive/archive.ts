@@ -25,10 +25,10 @@
 
 import { createHash } from 'node:crypto';
 import { elementAt } from '../../lib/elements.ts';
+import type { OwnBeliefs } from '../../lib/isolate-memory.ts';
 import { AT_ONCE, fewAtOnce } from '../../lib/slots.ts';
 import { errorFields, type Log } from '../../log.ts';
 import type { Tenant } from '../../tenant/identity.ts';
-import type { RememberedConversation } from '../conversation/remembered.ts';
 import type { ConversationMemoryStub, ObjectCaller } from '../objects.ts';
 import type { MadeNear } from './near.ts';
 import { type Pack, packBytes, packMessages, portions } from './packing.ts';
@@ -42,7 +42,8 @@ interface ArchivedConversation {
   /** See `conversationName`. */
   readonly name: string;
   readonly memory: ObjectCaller<ConversationMemoryStub>;
-  readonly remembered: RememberedConversation;
+  /** See `RememberedConversation`. */
+  readonly remembered: { of(kind: 'archived'): OwnBeliefs<string>; forget(kind: 'archived'): void };
 }
 
 /** A message of a caller's array, or an answer. */
