@@ -5,6 +5,7 @@ export type { Explanation, KeptBecause } from '../../src/memory/plan/explanation
 export type { ListedRun, RunEvent } from '../../src/memory/run/event.ts';
 export type { DeploymentHealth, PartHealth } from '../../src/reference/schemas/admin.ts';
 export type { ShownCaller } from '../../src/reference/schemas/callers.ts';
+export type { StatsComparison } from '../../src/reference/schemas/comparison.ts';
 export type { StatsByDay } from '../../src/reference/schemas/conversations.ts';
 export type { DeploymentFacts } from '../../src/reference/schemas/deployment.ts';
 export type { ShownOverview } from '../../src/reference/schemas/overview.ts';

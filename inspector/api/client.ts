@@ -11,6 +11,7 @@ import type {
   RunEvent,
   ShownEdits,
   StatsByDay,
+  StatsComparison,
 } from './answers.ts';
 import { bearer, Connection, type Credentials } from './connection.ts';
 
@@ -77,6 +78,11 @@ export class Client {
   /** What was sent and cost on each of the last days. */
   days(count: number, signal: AbortSignal): Promise<StatsByDay> {
     return this.worker.json(`v1/stats?days=${count}`, { signal });
+  }
+
+  /** Both sides of the strategies on trial in the last days. */
+  comparison(days: number, signal: AbortSignal): Promise<StatsComparison> {
+    return this.worker.json(`v1/stats/comparison?days=${days}`, { signal });
   }
 
   /** Of the last days, in sentences. */

@@ -5,6 +5,7 @@ import type { Client } from '../api/client.ts';
 import { useLoad } from '../api/use-load.ts';
 import { DayBars } from '../parts/day-bars.tsx';
 import { Forward } from '../parts/forward.tsx';
+import { late } from '../parts/late.tsx';
 import { count, dollars, share } from '../parts/numbers.ts';
 import { Ranges } from '../parts/ranges.tsx';
 import { Of } from '../parts/states.tsx';
@@ -12,6 +13,11 @@ import { Term } from '../parts/term.tsx';
 import { fragmentOfView, USUAL } from '../read/list-view.ts';
 import { inDollars } from '../read/money.ts';
 import { missedSentence } from '../read/request-words.ts';
+
+const Trials = late(
+  async () => (await import('../trials/trials.tsx')).Trials,
+  (state) => state,
+);
 
 interface Props {
   readonly client: Client;
@@ -28,7 +34,16 @@ export function Totals({ client, isListed }: Props) {
   return (
     <section class="totals-panel" aria-label="All conversations together">
       <Ranges chosen={range} name="range" onChoose={setRange} />
-      <Of loaded={loaded}>{(stats) => stats && <Days stats={stats} />}</Of>
+      <Of loaded={loaded}>
+        {(stats) =>
+          stats && (
+            <>
+              <Days stats={stats} />
+              {stats.total.observed.requests > 0 && <Trials client={client} days={stats.days} />}
+            </>
+          )
+        }
+      </Of>
       {loaded.value && <Forward client={client} days={range} />}
     </section>
   );

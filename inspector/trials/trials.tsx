@@ -1,0 +1,79 @@
+/** A strategy on trial: what both sides have sent and paid, and what was saved or would have been. */
+import type { StatsComparison } from '../api/answers.ts';
+import type { Client } from '../api/client.ts';
+import { useLoad } from '../api/use-load.ts';
+import { count, dollars, UNKNOWN } from '../parts/numbers.ts';
+import { RuleLink } from '../parts/rule-link.tsx';
+import { Of } from '../parts/states.tsx';
+import { inDollars } from '../read/money.ts';
+
+type Trial = StatsComparison['data'][number];
+type Side = NonNullable<Trial['sent']>;
+type Estimate = Side['saving'];
+
+export function Trials({ client, days }: { client: Client; days: number }) {
+  const loaded = useLoad((signal) => client.comparison(days, signal), [client, days]);
+  return (
+    <Of loaded={loaded}>
+      {({ data }) => (
+        <>
+          {data.map((trial) => (
+            <OnTrial key={trial.mode} trial={trial} />
+          ))}
+        </>
+      )}
+    </Of>
+  );
+}
+
+function OnTrial({ trial: { mode, text, observed, sent } }: { trial: Trial }) {
+  return (
+    <section aria-label={`${mode} on trial`}>
+      <h2>
+        <code>{mode}</code> on trial
+      </h2>
+      <p>{text}</p>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Requests</th>
+            <th scope="col" class="number">
+              only observed
+            </th>
+            <th scope="col" class="number">
+              applied to
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {ROWS.map(([title, of]) => (
+            <tr key={title}>
+              <th scope="row">{title}</th>
+              <td class="number">{observed ? of(observed) : '–'}</td>
+              <td class="number">{sent ? of(sent) : '–'}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <RuleLink page="answers-and-errors.md" section="On trial" text="What these can’t see" />
+    </section>
+  );
+}
+
+const ROWS: readonly (readonly [title: string, of: (side: Side) => string])[] = [
+  ['Conversations', ({ conversations }) => count(conversations)],
+  ['Answered requests', ({ requests }) => count(requests)],
+  ['Tokens of the arrays', ({ before }) => count(before)],
+  ['Tokens of the views', ({ after }) => count(after)],
+  ['Paid', ({ paid }) => dollars(paid === null ? paid : inDollars(paid))],
+  ['Saved, or would have', ({ saved }) => dollars(saved === null ? saved : inDollars(saved))],
+  ['That is', ({ saving }) => shareIn(saving)],
+];
+
+/** `31 % ± 4`. */
+function shareIn(saving: Estimate): string {
+  if (!saving) return UNKNOWN;
+  const { value, margin } = saving;
+  const share = `${value < 0 ? '−' : ''}${(100 * Math.abs(value)).toFixed(1)} %`;
+  return margin === null ? share : `${share} ± ${(100 * margin).toFixed(1)}`;
+}
