@@ -62,7 +62,8 @@ export class SignIn {
     if (this.kept !== 'no' || everywhere) {
       const query = everywhere ? '?everywhere=true' : '';
       const options = { method: 'DELETE', credentials: 'same-origin' } as const;
-      await new Connection(this.credentials).response(`${PATHS[this.whose]}${query}`, options);
+      const ended = new Connection(this.credentials).response(`${PATHS[this.whose]}${query}`, options);
+      await (everywhere ? ended : ended.catch(unlessOver));
     }
     forget(this.whose);
   }
@@ -95,13 +96,21 @@ export class SignIn {
     try {
       return await new Connection(() => ({})).json<SessionAnswer>(PATHS[this.whose], asking);
     } catch (error) {
-      if (error instanceof Failure && (error.status === 401 || error.status === 403)) {
+      if (error instanceof Failure && ENDED.includes(error.status)) {
         forget(this.whose);
         this.onOver();
       }
       throw error;
     }
   }
+}
+
+/** Statuses of a sign-in that has ended. */
+const ENDED: readonly number[] = [401, 403];
+
+/** Where the Worker has ended it already, or the deployment no longer has an operator. */
+function unlessOver(error: unknown): void {
+  if (!(error instanceof Failure) || ![...ENDED, 404].includes(error.status)) throw error;
 }
 
 function storageOf(kept: Kept): Storage {

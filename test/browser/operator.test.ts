@@ -234,6 +234,24 @@ describe('the token', () => {
     expect(await page.locator('.caller').count()).toBe(0);
   });
 
+  it('can be signed out of after the deployment has lost its operator', async () => {
+    const page = await open({ at: '#/operator', expected: [404] });
+    await page.getByLabel('Stay signed in').selectOption('In this tab, for 12 hours');
+    await enterToken(page, ADMIN_TOKEN);
+    await expect.poll(() => page.locator('.caller').count()).toBeGreaterThan(1);
+    const error = { code: 'not_forwarded', message: 'GET /v1/admin/overview is a route of the operator.' };
+    await page.route('**/v1/admin/**', (route) => route.fulfill({ status: 404, json: { error } }));
+    await page.reload();
+    await expect
+      .poll(() => page.getByRole('alert').first().innerText())
+      .toContain('This deployment has no operator: it sets no ADMIN_TOKEN.');
+    expect(await page.locator('main').innerText()).not.toContain('/v1/');
+    await signOut(page, 'Sign out here', 'Sign out as operator');
+
+    await expect.poll(() => page.getByLabel('ADMIN_TOKEN').count()).toBe(1);
+    expect(await page.evaluate('sessionStorage.length')).toBe(0);
+  });
+
   it.each(['Until this page is reloaded', 'In this tab, for 12 hours', 'In this browser, for 7 days'])(
     'is checked before somebody stays signed in with it: %s',
     async (choice) => {
