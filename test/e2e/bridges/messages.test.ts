@@ -103,12 +103,15 @@ async function loop(steps: number, more: Json = {}) {
   return { messages, reports, usages };
 }
 
+/** Of a tool loop. */
+const STEPS = 30;
+
 describe.each([
   ['whole', {}],
   ['streamed', { stream: true, stream_options: { include_usage: true } }],
 ])('chat over Messages, %s', (_, more) => {
   it('keeps the thinking of each answer of a tool loop', async () => {
-    const { messages, reports } = await loop(12, more);
+    const { messages, reports } = await loop(STEPS, more);
     const { message, finish_reason, usage, memory } = await ask(
       [...messages, { role: 'user', content: 'How far?' }],
       more,
@@ -117,12 +120,12 @@ describe.each([
     expect(message).toMatchObject({ role: 'assistant', content: 'So far.' });
     expect(finish_reason).toBe('stop');
     expect(usage?.prompt_tokens).toBeGreaterThan(0);
-    expect(memory.upstream_api).toMatchObject({ api: 'messages', because: 'setting', kept_answers: 12 });
+    expect(memory.upstream_api).toMatchObject({ api: 'messages', because: 'setting', kept_answers: STEPS });
     expect(reports.map(({ upstream_api }) => upstream_api?.kept_answers ?? 0)).toEqual(
-      Array.from({ length: 12 }, (__, step) => step),
+      Array.from({ length: STEPS }, (__, step) => step),
     );
     const last = deployment.upstream.messages().at(-1);
-    expect(thinkingIn(last?.body as Json)).toBe(12);
+    expect(thinkingIn(last?.body as Json)).toBe(STEPS);
     expect(last?.headers).toMatchObject({ 'x-api-key': MESSAGES_KEY, 'anthropic-version': '2023-06-01' });
     expect(last?.headers).not.toHaveProperty('authorization');
     // The upstream refuses thinking on another prefix.
