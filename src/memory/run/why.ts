@@ -84,7 +84,10 @@ export function headline(event: RunEvent): string {
   if (isUnsent(event)) return `Refused with ${event.status} (${event.error}): nothing was sent to the model.`;
   if (mode === 'none') return `${all}: the strategy changes nothing.`;
   if (UNPLANNED.some((code) => warnings.includes(code))) return `${all}, and nothing was planned.`;
-  if (!tokens) return event.status >= 400 ? `${all}.` : `Short: ${all}, well under the budget.`;
+  if (!tokens) {
+    if (event.status >= 400) return `${all}.`;
+    return `Short: ${all}${warnings.includes('idle') ? '' : ', well under the budget'}.`;
+  }
   const { before, after, budget } = tokens;
   if (done === '') return `${all}: ${count(before)} tokens${under(event)}.`;
   const reason =

@@ -76,4 +76,10 @@ describe('why a request was sent as it was', () => {
   it('says of a short one that it is short', () => {
     expect(why({ messages: 1 })).toBe('Short: 1 message was sent unchanged, well under the budget.');
   });
+
+  it('says nothing of a budget to one without', () => {
+    expect(why({ messages: 1, warnings: ['idle'] })).toMatch(
+      /^Short: 1 message was sent unchanged\. The strategy has neither a budget nor a trigger: /,
+    );
+  });
 });
