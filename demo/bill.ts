@@ -1,9 +1,7 @@
 /**
- * The input bill of a run, as a vendor with a prompt cache makes it: a prefix that an earlier
- * request began with is billed at the price for cached input. Whole messages count; vendors round a
- * little differently.
+ * What the demo's upstream counts, as a vendor with a prompt cache: a prefix that an earlier
+ * request began with is cached input. Whole messages count; vendors round a little differently.
  */
-import { relativePricesOf } from '../src/memory/models/schedules.ts';
 
 /** A part of a prompt in the order in which a cache compares them: the tools, then the messages. */
 export interface PromptPart {
@@ -27,11 +25,6 @@ export class Bill {
     this.recent.push(parts);
     if (this.recent.length > CACHED_REQUESTS) this.recent.shift();
     return tokens;
-  }
-
-  /** The bill in tokens at the price of fresh input. */
-  cost(model: string): number {
-    return Math.round(this.tokens - this.cached * (1 - relativePricesOf(model).cached));
   }
 }
 

@@ -18,10 +18,11 @@
 import OpenAI from 'openai';
 import { askedLiteral, type Call, type Message, outputOf, recording } from '../fixtures/recording.ts';
 import { startWorker } from '../tools/own-worker.ts';
-import { Bill, sumOf } from './bill.ts';
+import { sumOf } from './bill.ts';
 import { type Agent, ask, type Reply } from './client.ts';
 import { FETCH_TOOL, fetchPart } from './fetch-tool.ts';
 import { readOptions } from './options.ts';
+import { billOfRun } from './run-bill.ts';
 import { FETCHING_AGENTS, STRATEGIES } from './strategies.ts';
 import { printBlock, printHead, printHeader, printRow, printTotals, thousands } from './table.ts';
 import { askedOrder, promptOf, startDemoUpstream } from './upstream.ts';
@@ -49,15 +50,15 @@ try {
       tools: FETCHING_AGENTS.has(mode) ? [...recording.tools, FETCH_TOOL] : recording.tools,
       // The archive has the messages that the inspector shows.
       strategy: inspects && mode !== 'none' ? { ...STRATEGIES[mode], archive: true } : STRATEGIES[mode],
-      ...((inspects || mode === 'rolling_summary') && { conversation: CONVERSATION }),
+      // Its bill is the sum of its requests.
+      conversation: CONVERSATION,
       ...(liveKey && { maxCompletionTokens: 300 }),
     };
     console.log(`Worker   ${worker.url}\nUpstream ${upstream?.url ?? 'OpenAI'}, model ${agent.model}`);
     console.log(`Strategy ${JSON.stringify(agent.strategy)}\n`);
 
-    const unedited = new Bill();
-    const replies = await play(agent, worker.url, unedited);
-    printTotals(replies, agent.model, unedited, upstream);
+    const replies = await play(agent, worker.url);
+    printTotals(replies, await billOfRun(worker.url, apiKey, CONVERSATION));
     process.exitCode = (await fetchBack(worker.url, replies.at(-1))) ? 0 : 1;
     if (inspects) await untilInterrupted(worker.url);
   } finally {
@@ -75,12 +76,8 @@ function untilInterrupted(workerUrl: string): Promise<never> {
   return new Promise(() => undefined);
 }
 
-/**
- * The agent's loop: ask, run the called tools, ask again, until the model calls none.
- *
- * @param unedited takes the requests as they would be without Precis
- */
-async function play(agent: Agent, workerUrl: string, unedited: Bill): Promise<Reply[]> {
+/** The agent's loop: ask, run the called tools, ask again, until the model calls none. */
+async function play(agent: Agent, workerUrl: string): Promise<Reply[]> {
   const replies: Reply[] = [];
   const history: Message[] = recording.messages.slice(0, 1);
   printHeader();
@@ -89,9 +86,7 @@ async function play(agent: Agent, workerUrl: string, unedited: Bill): Promise<Re
     const fetched = new Set<string>();
     for (let open = true; open; ) {
       const reply = await ask(agent, history, replies.length % 2 === 1);
-      const prompt = promptOf({ messages: history, tools: agent.tools });
-      // Without Precis nothing has to be fetched.
-      const sent = fetched.size > 0 ? sumOf(prompt) : unedited.add(prompt);
+      const sent = sumOf(promptOf({ messages: history, tools: agent.tools }));
       replies.push({ ...reply, fetched: [...fetched, ...reply.fetched] });
       printRow(replies.length, history.length, reply, sent);
       // A live model may answer differently; the conversation continues as recorded.

@@ -1,7 +1,7 @@
 /** The demo's output: one row per request, at most 100 columns wide. */
 
-import type { Bill } from './bill.ts';
 import type { Reply } from './client.ts';
+import { dollars, paidSentence, type RunBill } from './run-bill.ts';
 
 const TOKENS_PER_BLOCK = 2_000;
 const WIDTH = 96;
@@ -30,43 +30,28 @@ export function printRow(number: number, messages: number, reply: Reply, sent: n
   );
 }
 
-/**
- * Tokens and the input bill, without Precis and with it.
- *
- * @param unedited the requests as they would be without Precis
- * @param upstream what the demo's upstream has counted; absent with a live model
- */
-export function printTotals(
-  replies: Reply[],
-  model: string,
-  unedited: Bill,
-  upstream: { bill: Bill; summaries: Bill } | undefined,
-): void {
+/** What the run has cost. @param bill undefined if no price is known */
+export function printTotals(replies: Reply[], bill: RunBill | undefined): void {
   const moves = replies.filter((reply) => reply.frontier === 'moved').length;
   console.log('─'.repeat(WIDTH));
   console.log(`${replies.length} requests, the frontier moved ${moves} times.`);
   if (replies.some(({ warning }) => warning?.includes('waiting')))
     console.log('waiting: a move is due, but waits until it pays for the prefix that it breaks.');
-  if (!upstream) {
-    const after = replies.reduce((sum, { tokensAfter }) => sum + tokensAfter, 0);
-    printBill('without Precis', unedited, model);
-    console.log(`${'with Precis'.padEnd(16)} ${thousands(after).padStart(9)} prompt tokens`);
+  if (!bill) {
+    console.log('What the run has cost is not known.');
     return;
   }
-  const { bill, summaries } = upstream;
-  printBill('without Precis', unedited, model);
-  printBill('with Precis', bill, model);
-  if (summaries.tokens > 0) printBill('its summaries', summaries, model);
-  const saved = 1 - (bill.cost(model) + summaries.cost(model)) / unedited.cost(model);
-  console.log(`The input costs ${percent(Math.abs(saved))} ${saved < 0 ? 'more' : 'less'}.`);
+  printTokens('without Precis', bill.whole);
+  printTokens('with Precis', bill.sent);
+  if (bill.summarizer > 0) console.log(`its summaries${dollars(bill.summarizer).padStart(49)}`);
+  console.log(paidSentence(bill));
 }
 
-function printBill(name: string, bill: Bill, model: string): void {
-  const tokens = thousands(bill.tokens).padStart(9);
-  const cached = percent(bill.cached / Math.max(1, bill.tokens)).padStart(5);
-  const cost = thousands(bill.cost(model)).padStart(9);
+function printTokens(name: string, { fresh, cached, written, amount }: RunBill['sent']): void {
+  const input = fresh + cached + written;
+  const share = percent(cached / Math.max(1, input)).padStart(5);
   console.log(
-    `${name.padEnd(15)} ${tokens} prompt tokens, ${cached} cached: the price of ${cost} fresh ones`,
+    `${name.padEnd(15)} ${thousands(input).padStart(9)} prompt tokens, ${share} cached${dollars(amount).padStart(10)}`,
   );
 }
 

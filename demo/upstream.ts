@@ -16,10 +16,6 @@ import { asksForSummary, summaryOf } from './summarizer.ts';
 export interface DemoUpstream {
   /** `http://127.0.0.1:PORT/v1` */
   url: string;
-  /** The input of all requests of the agent, and of its fetches. */
-  bill: Bill;
-  /** The input of all requests for summaries. */
-  summaries: Bill;
   close(): Promise<void>;
 }
 
@@ -31,7 +27,8 @@ interface ChatBody {
 }
 
 export async function startDemoUpstream(): Promise<DemoUpstream> {
-  const bill = new Bill();
+  /** Of the agent, and of its fetches. */
+  const requests = new Bill();
   const summaries = new Bill();
   let answered = 0;
   const upstream = await startUpstream({
@@ -43,7 +40,7 @@ export async function startDemoUpstream(): Promise<DemoUpstream> {
       const answer = asksSummary
         ? { content: summaryOf(textOf(body.messages.at(-1) ?? { content: null })) }
         : answerTo(body);
-      const counted = asksSummary ? summaries : bill;
+      const counted = asksSummary ? summaries : requests;
       const cachedBefore = counted.cached;
       const promptTokens = counted.add(promptOf(body));
       sendAnswer(response, body, answer, {
@@ -56,7 +53,7 @@ export async function startDemoUpstream(): Promise<DemoUpstream> {
       });
     },
   });
-  return { url: upstream.url, bill, summaries, close: upstream.close };
+  return { url: upstream.url, close: upstream.close };
 }
 
 function answerTo({ messages, tools = [] }: ChatBody): Answer {

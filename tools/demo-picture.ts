@@ -6,16 +6,17 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import OpenAI from 'openai';
-import { Bill } from '../demo/bill.ts';
 import { type Agent, ask, type Reply } from '../demo/client.ts';
+import { billOfRun, paidSentence, type RunBill } from '../demo/run-bill.ts';
 import { STRATEGIES } from '../demo/strategies.ts';
-import { promptOf, startDemoUpstream } from '../demo/upstream.ts';
+import { startDemoUpstream } from '../demo/upstream.ts';
 import { askedLiteral, type Message, recording } from '../fixtures/recording.ts';
 import { escaped } from '../src/lib/markup.ts';
 import { startWorker } from './own-worker.ts';
 
 const PATH = join(import.meta.dirname, '../docs/demo.svg');
 const KEY = 'sk-demo-0123456789abcdefghij';
+const CONVERSATION = 'demo';
 
 /** What the picture shows of a run. */
 interface Run {
@@ -25,8 +26,7 @@ interface Run {
   /** The largest output that it replaced: before and after. */
   readonly before: string;
   readonly after: string;
-  /** The share of the input bill that was saved. */
-  readonly saved: number;
+  readonly bill: RunBill;
 }
 
 async function play(): Promise<Run> {
@@ -42,20 +42,19 @@ async function play(): Promise<Run> {
       model: recording.model,
       tools: recording.tools,
       strategy: STRATEGIES.auto,
+      conversation: CONVERSATION,
     };
     const points = recording.messages.flatMap(({ role }, at) => (role === 'assistant' ? [at] : []));
-    const unedited = new Bill();
     const replies: Reply[] = [];
     for (const point of points) {
       const messages = recording.messages.slice(0, point);
-      unedited.add(promptOf({ messages, tools: agent.tools }));
       replies.push(await ask(agent, messages, replies.length % 2 === 1));
     }
     const at = replies.findIndex(({ frontier }) => frontier === 'moved');
     const sent = recording.messages.slice(0, points[at]);
-    const paid = upstream.bill.cost(agent.model) + upstream.summaries.cost(agent.model);
-    const saved = 1 - paid / unedited.cost(agent.model);
-    return { replies, opened: at + 1, ...largestOf(sent, await viewOf(agent, sent)), saved };
+    const bill = await billOfRun(worker.url, KEY, CONVERSATION);
+    if (!bill) throw new Error('What the run has cost is not known.');
+    return { replies, opened: at + 1, ...largestOf(sent, await viewOf(agent, sent)), bill };
   } finally {
     await worker.close();
     await upstream.close();
@@ -148,8 +147,7 @@ function draw(run: Run): string {
   const height = TOP + replies.length * ROW + 56;
   const total = (of: (reply: Reply) => number): string =>
     grouped(replies.reduce((sum, reply) => sum + of(reply), 0));
-  const saving = `the input bill is ${Math.round(run.saved * 100)} % lower, caches counted on both sides`;
-  const sums = `${total(({ tokensBefore }) => tokensBefore)} tokens in the arrays, ${total(({ tokensAfter }) => tokensAfter)} sent; ${saving}.`;
+  const sums = `${total(({ tokensBefore }) => tokensBefore)} tokens in the arrays, ${total(({ tokensAfter }) => tokensAfter)} sent. ${paidSentence(run.bill)}`;
   const closing = `<g class="${timeline.shown(ROWS_END)}">${text(24, height - 22, sums, 'words')}</g>`;
   const parts = [table(run, timeline), openedPanel(run, timeline), fetchedPanel(run, timeline), closing];
   const desc = `${replies.length} requests of an agent. Request ${opened} is the first that Precis shortens. In all, ${sums}`;

@@ -11,7 +11,7 @@ export const STRATEGY_FIELDS: Readonly<Record<FieldOf<MemoryStrategyRequest>, st
   token_budget:
     'Hard budget in tokens: above it, everything that the mode does may run; in `auto` [a goal](modes.md#a-budget-is-a-goal), unless `budget` is `hard`.',
   budget:
-    '`goal`: over the budget an edit may [wait until it pays](modes.md#a-budget-is-a-goal); only the window is a limit. `hard`: each view is under it, at any cost.',
+    '`goal`: over the budget an edit may [wait until it pays](modes.md#a-budget-is-a-goal), up to three times the budget; only the window is a limit. `hard`: each view is under it, at any cost.',
   token_soft_budget:
     'Soft budget in tokens: above it, only edits run that lose nothing. Without any budget, `auto` may have one [by the price](modes.md#without-a-budget).',
   token_remaining_pct: 'Hard budget, as the share of the window to leave free; 0.2 if no budget is given.',

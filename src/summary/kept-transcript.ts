@@ -169,7 +169,7 @@ function keyOf({ history, from, end, earlier = '', answer }: TranscriptRange): s
 
 function textOf({ history, from, end, earlier, answer }: TranscriptRange): string {
   const entries = [...entriesOf(history, from, end, 'whole'), ...(answer ? [answer] : [])];
-  const head = `Messages ${entries[0]?.index}-${entries.at(-1)?.index} of a conversation, as they came.\n`;
+  const head = `Messages ${entries[0]?.index}-${entries.at(-1)?.index} of a conversation, unchanged.\n`;
   const link = earlier === undefined ? '' : `What stood before them is kept under ${earlier}.\n`;
   return `${head}${link}\n${writeTranscript(entries)}`.toWellFormed();
 }

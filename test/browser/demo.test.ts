@@ -50,12 +50,14 @@ afterAll(() => {
 });
 
 it('opens the demo’s conversation without a key, and none is in its address', async () => {
-  expect(printed).toMatch(/^The input costs \d+ % less\.$/m);
   const { pathname, search, hash } = address() ?? new URL('none:');
   expect([pathname, search, hash]).toEqual(['/inspect', '', '#/conversations/demo']);
   const page = await open({ at: hash });
   await expect.poll(() => page.locator('.request-row').count()).toBeGreaterThan(10);
   await expectShownWell(page, 'demo');
+  // One saving, in the terminal and on the page.
+  const [, printedShare] = /^Paid .*: (\d+ % less)\.$/m.exec(printed) ?? [];
+  expect(await page.locator('p.lead').first().innerText()).toMatch(new RegExp(`: ${printedShare}\\.$`));
   // What the figures leave out is said beside them.
   expect(await page.locator('.plot figcaption .note').innerText()).toMatch(
     /^The sum less \$0\.\d+ for summaries that no request waited for: \$0\.\d+ saved in all\.$/,

@@ -227,6 +227,7 @@ function ruleOf(
     limit: isLimit(strategy) ? hard : undefined,
     watermark: strategy.low_watermark_pct,
     minReclaim: strategy.min_reclaim_tokens ?? 0,
+    waits: mode.paysOff && strategy.min_reclaim_tokens === undefined && !request.terms.prices.free,
     window: budgets.window,
     learned: request.limit !== undefined && request.limit <= budgets.window,
     answer: answer - room,

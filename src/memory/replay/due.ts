@@ -13,11 +13,21 @@ interface MeasuredMover {
 /** Share of the budget from which the next move is prepared, without a watermark. */
 const PREPARE_FROM = 0.6;
 
+/** Waiting ends at this multiple of the budget (docs/design.md#floor). */
+const OVERDUE = 3;
+
+/** The same in the middle of a turn, where the move loses thinking that is bound. */
+const OVERDUE_IN_TURN = 4;
+
+/** Placeholders that bring an overdue view under this multiple need no summary beside them. */
+const ENOUGH = 1.5;
+
 /**
  * The trigger that tokens or turns meet, or force; undefined if none does.
  *
  * @param arrayTokens tokens of the array up to this request point
  * @param last whether it is the last one
+ * @param isOpen whether a move loses thinking of a turn that is not over
  */
 export function dueAt(
   point: RequestPoint,
@@ -25,6 +35,7 @@ export function dueAt(
   mover: MeasuredMover,
   arrayTokens: number,
   last: boolean,
+  isOpen = false,
 ): Due | undefined {
   // Slide measures the array and edits on every request; jump measures the view and edits
   // occasionally.
@@ -42,12 +53,14 @@ export function dueAt(
   if (over || overSoft || overflows) {
     const limit = Math.min(budget, rule.soft ?? budget);
     const target = slides ? 0 : limit * rule.watermark;
-    const lossyOver = over || !overSoft ? budget : Number.POSITIVE_INFINITY;
+    const trimOver = over || !overSoft ? budget : Number.POSITIVE_INFINITY;
+    const isOverdue = tokens > overdueFrom(rule, limit, isOpen) && !unconditional;
     return {
       trigger: triggerOf(rule, over, overSoft),
-      lossyOver,
-      trimOver: lossyOver,
+      lossyOver: isOverdue ? ENOUGH * trimOver : trimOver,
+      trimOver,
       unconditional,
+      overdue: isOverdue ? Math.max(1, limit) : undefined,
       step: rule.step !== undefined && tokens > rule.step ? rule.step : undefined,
       target,
       shrinkOver: target > 0 ? target : limit,
@@ -71,6 +84,14 @@ export function dueAt(
       tightOver: tokens - 1,
     };
   return undefined;
+}
+
+/**
+ * Tokens of a view from which a move no longer waits. From there it frees at least a budget, so
+ * that the next one is no nearer than that.
+ */
+export function overdueFrom({ waits }: ReplayRule, budget: number, isOpen = false): number {
+  return waits === true ? (isOpen ? OVERDUE_IN_TURN : OVERDUE) * budget : Number.POSITIVE_INFINITY;
 }
 
 function triggerOf(rule: ReplayRule, over: boolean, overSoft: boolean): Trigger {

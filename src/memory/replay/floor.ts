@@ -79,6 +79,11 @@ export class Floor {
     Object.assign(this, state);
   }
 
+  /** The requests of the conversation, with this one. */
+  get requests(): number {
+    return this.points + 1;
+  }
+
   /** The least that a move must free. */
   least(stakes: Stakes): number {
     const { loss = 0 } = stakes;

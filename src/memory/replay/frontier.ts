@@ -319,7 +319,8 @@ class Pass<State> {
     const view = before - early + thought;
     const isPutOff = !(rule.force && last) && thinking?.waits(point, view) === true;
     const { loss, ahead } = thinking?.weigh(point, view, this.sums) ?? NO_THINKING;
-    const met = isStill ? undefined : dueAt(point, rule, mover, before + thought + ahead, last);
+    const isOpen = thinking?.isOpen(point);
+    const met = isStill ? undefined : dueAt(point, rule, mover, before + thought + ahead, last, isOpen);
     this.waits = isPutOff && met !== undefined;
     const due = isPutOff ? undefined : thought > 0 ? farther(met, loss) : met;
     if (due) mover.move(tail, due, before, point);
@@ -387,7 +388,9 @@ class Pass<State> {
     const next = near ? this.tails.beyond() : cuts;
     const gone = thinking ? { thinkingFrom: thinking.from, waits: this.waits } : {};
     const paysFrom = this.tail && mover.paysFrom?.(this.tail, before);
-    const expected = nextMove(rule, after + thought, refused, paysFrom);
+    const last = history.requestPoints.at(-1);
+    const isOpen = last && thinking?.isOpen(last);
+    const expected = nextMove(rule, after + thought, refused, paysFrom, isOpen);
     return { cuts, moves, moved, refused, trigger, before, after, next, waited, nextMove: expected, ...gone };
   }
 }

@@ -1,8 +1,8 @@
 /**
  * Whether moves of the phases are worth their cost, and when to try again after one is not.
  *
- * Both rules of `floor.ts` are waived if the view would not fit the window, or if the move brings
- * it under the step of the model's price.
+ * Both rules of `floor.ts` are waived if the view would not fit the window, if the move brings it
+ * under the step of the model's price, or if it has waited long enough.
  */
 import type { Floor, Stakes } from './floor.ts';
 import type { Least } from './phase-refusals.ts';
@@ -15,10 +15,18 @@ import type { LargeOutput } from './seen-outputs.ts';
  */
 const TRIED_PER_UNIT = 512;
 
+/**
+ * Requests of a conversation before which a summary is made only if it pays off. To write one costs
+ * as much as to read what it replaces from the cache that often, at a tenth of the price; and a
+ * conversation that has had few requests may soon be over.
+ */
+const SHORT_LIFE = 16;
+
 /** What is known of the tries so far. */
 export interface WorthState {
   readonly retryFrom: number;
   readonly triedOverStep: boolean;
+  readonly triedOverdue: boolean;
 }
 
 /** The array and the view before a move, in tokens. */
@@ -32,6 +40,8 @@ export class PhaseWorth {
   private retryFrom = 0;
   /** Whether the view was over the step of the price when a move failed. */
   private triedOverStep = false;
+  /** Whether the view had waited long enough when a move failed. */
+  private triedOverdue = false;
 
   constructor(floor: Floor, minReclaim: number | undefined) {
     this.floor = floor;
@@ -39,8 +49,8 @@ export class PhaseWorth {
   }
 
   get state(): WorthState {
-    const { retryFrom, triedOverStep } = this;
-    return { retryFrom, triedOverStep };
+    const { retryFrom, triedOverStep, triedOverdue } = this;
+    return { retryFrom, triedOverStep, triedOverdue };
   }
 
   /** Goes on from an earlier state. */
@@ -49,30 +59,34 @@ export class PhaseWorth {
   }
 
   /** Whether to try a move. @param units up to this request point */
-  isTried(units: number, { unconditional, step, isCold }: Due): boolean {
+  isTried(units: number, { unconditional, step, overdue, isCold }: Due): boolean {
     return (
       unconditional ||
       isCold === true ||
       units >= this.retryFrom ||
-      (step !== undefined && !this.triedOverStep)
+      (step !== undefined && !this.triedOverStep) ||
+      (overdue !== undefined && !this.triedOverdue)
     );
   }
 
   /** @param tried units that the move has passed */
-  note(made: boolean, units: number, tried: number, { unconditional, step }: Due): void {
+  note(made: boolean, units: number, tried: number, { unconditional, step, overdue }: Due): void {
     if (unconditional) return;
     this.retryFrom = made ? 0 : units + tried / TRIED_PER_UNIT;
     this.triedOverStep = !made && step !== undefined;
+    this.triedOverdue = !made && overdue !== undefined;
   }
 
   /** The least that a move must free. */
   least(
     { kept, spent }: Pick<Stakes, 'kept' | 'spent'>,
-    { unconditional, step, loss = 0, isCold = false }: Due,
+    { unconditional, overdue, step, loss = 0, isCold = false }: Due,
     before: Before,
   ): Least {
     if (unconditional) return { least: 1 };
     if (this.minReclaim !== undefined) return { least: Math.max(1, this.minReclaim) };
+    const isEarly = spent > 0 && this.floor.requests < SHORT_LIFE;
+    if (overdue !== undefined && !isEarly && !isCold) return { least: overdue };
     const stakes = { ...before, kept, spent, loss, isCold };
     const least = Math.max(1, this.floor.least(stakes));
     const floor = { of: this.floor, stakes };
@@ -112,9 +126,9 @@ export class PhaseWorth {
   }
 
   /** How much a move frees, if it can. @param kept of the view before the first changed byte */
-  goal(kept: number, { unconditional, target, loss = 0, isCold }: Due, before: Before): number {
+  goal(kept: number, { unconditional, overdue, target, loss = 0, isCold }: Due, before: Before): number {
     const enough = before.view - target;
-    if (unconditional || isCold) return Math.max(1, enough);
+    if (unconditional || isCold || overdue !== undefined) return Math.max(1, enough);
     return Math.max(enough, this.minReclaim ?? this.floor.goal({ ...before, kept, spent: 0, loss }));
   }
 }

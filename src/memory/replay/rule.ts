@@ -58,6 +58,8 @@ export interface ReplayRule {
   readonly watermark: number;
   /** Minimum of freed tokens for a jump, unless the view would not fit the window. */
   readonly minReclaim: number;
+  /** Whether moves wait until they pay off, and so until `OVERDUE` at the latest. */
+  readonly waits?: boolean | undefined;
   readonly window: number;
   /** Whether the window was learned from an upstream's refusal. */
   readonly learned: boolean;
@@ -86,6 +88,8 @@ export interface Due {
   readonly trimOver: number;
   /** Whether to move however little it frees. */
   readonly unconditional: boolean;
+  /** Tokens to free that are worth a move whatever it costs. Absent: its costs decide. */
+  readonly overdue?: number | undefined;
   /** The step of the price, in tokens, if the view exceeds it; to get below it always pays. */
   readonly step?: number | undefined;
   /** Tokens at which the move stops; 0 means at the tail. */

@@ -22,7 +22,9 @@ describe('the demo', () => {
       const { stdout } = await demo('--mode', mode);
 
       expect(stdout).toMatch(/^Upstream http:\/\/127\.0\.0\.1:/m);
-      expect(stdout).toMatch(/^The input costs \d+ % less\.$/m);
+      expect(stdout).toMatch(
+        /^Paid \$0\.\d{4}; without Precis it would have been \$0\.\d{4}: \d+ % less\.$/m,
+      );
       expect(stdout.match(/ summarize {2}moved /g)?.length).toBeGreaterThan(1);
       expect(stdout).toMatch(/The answer, after the model fetched \d+ refs/);
       expect(stdout).toContain(askedLiteral().literal);

@@ -13,7 +13,7 @@ const refOf = (n: number) => `ref_${String.fromCharCode(97 + n).repeat(26)}`;
 /** A transcript that names the one before it. */
 function transcript(n: number, body: string): string {
   const link = n === 0 ? '' : `What stood before them is kept under ${refOf(n - 1)}.\n`;
-  return `Messages ${n}-${n} of a conversation, as they came.\n${link}\n### ${n} tool search (call_${n})\n${body}\n`;
+  return `Messages ${n}-${n} of a conversation, unchanged.\n${link}\n### ${n} tool search (call_${n})\n${body}\n`;
 }
 
 function shelf(contents: ReadonlyMap<string, string>) {

@@ -381,7 +381,8 @@ describe('the window in auto', () => {
   it('overrides the floor, and what the caller asks to reclaim', () => {
     const whole = tokensOf(messages);
     for (const more of [{}, { min_reclaim_tokens: 1_000_000 }]) {
-      const input = { mode: 'auto', token_soft_budget: 2_000, ...more } as const;
+      // Not so small that the move would be overdue.
+      const input = { mode: 'auto', token_soft_budget: Math.ceil(whole / 2), ...more } as const;
       expect(viewOf(body(messages), input).report.applied_edits).toEqual([]);
       const tight = viewOf(body(messages), { ...input, context_window_tokens: whole - 500 });
       expect(tight.report.tokens?.after).toBeLessThanOrEqual(whole - 500);

@@ -187,8 +187,11 @@ describe('a conversation under the default floor', () => {
             if (!report.frontier.moved || !bill) continue;
             const { before, after } = plan.replay;
             const earlier = views[index - 1]?.plan.replay ?? { before: 0, after: 0 };
-            // A view over the step of the price moves in any case if that brings it under it.
-            if (earlier.after + before - earlier.before > (plan.budgets.step ?? before)) continue;
+            const unmoved = earlier.after + before - earlier.before;
+            const { step = before, hard = before, soft = hard } = plan.budgets;
+            // A view over the step of the price moves in any case if that brings it under it, and
+            // one over three times its budget if that frees a budget.
+            if (unmoved > Math.min(step, 3 * hard, 3 * soft)) continue;
             moves++;
             const growth = before / (index + 1);
             const ahead = (tokens: number): number =>

@@ -191,7 +191,7 @@ describe('a transcript that is kept', () => {
 
   it('says which messages it holds, and holds them unchanged', () => {
     const kept = transcriptOf(range, tenant, 'conversation 1', counter);
-    expect(kept.text()).toMatch(/^Messages 0-3 of a conversation, as they came\.\n\n### 0 user\na\n/);
+    expect(kept.text()).toMatch(/^Messages 0-3 of a conversation, unchanged\.\n\n### 0 user\na\n/);
     expect(kept.text()).toContain('the output');
     expect(kept.metadata()).toMatchObject({
       tool_name: 'session_transcript',
