@@ -11,13 +11,14 @@ import { readHistory } from '../src/memory/conversation/history.ts';
 import type { SummarizeStrategy } from '../src/memory/modes/summarize.ts';
 import type { Plan } from '../src/memory/plan/plan.ts';
 import { render } from '../src/memory/plan/view.ts';
+import { holds, textsOf } from '../src/memory/run/near-use.ts';
 import { tokenSums } from '../src/memory/tokens/sums.ts';
 import { loadTokenize, toolTokens } from '../src/memory/tokens/tokens.ts';
 import { type ChatRequest, writeChatRequest } from '../src/protocol/chat/request.ts';
 import { readCommandLine } from './command-line.ts';
 import { percent, printTable, thousands } from './figures.ts';
 import { createIsolate, strategyOf } from './pipeline.ts';
-import { holds, type ReuseTrace, readReuse, requestOf, textsOf } from './reuse.ts';
+import { type ReuseTrace, readReuse, requestOf } from './reuse.ts';
 import { planOf, type RollUp, rollUp, textsUnder } from './roll-up.ts';
 
 /** Roll-ups per conversation. */

@@ -1,8 +1,9 @@
 /** A replayed conversation and its messages, each counted and parsed once for all policies. */
 import type { Message } from '../../src/memory/conversation/message.ts';
+import { textsOf } from '../../src/memory/run/near-use.ts';
 import { ANSWER_OVERHEAD, type TokenCounter, toolTokens } from '../../src/memory/tokens/tokens.ts';
 import { type ChatRequest, readChatRequest } from '../../src/protocol/chat/request.ts';
-import { type ReuseTrace, requestOf, textsOf } from '../reuse.ts';
+import { type ReuseTrace, requestOf } from '../reuse.ts';
 import type { PricedMessage } from './bill.ts';
 import { type NearUse, nearUseIn } from './near-use.ts';
 

@@ -1,7 +1,8 @@
 /**
  * Finds values that an agent needed again: written in a call although no recent message holds them.
  */
-import { holds, type Reuse, textsOf } from '../reuse.ts';
+import { holds, textsOf } from '../../src/memory/run/near-use.ts';
+import type { Reuse } from '../reuse.ts';
 import type { ChatJson } from './conversation.ts';
 
 /** The number of messages before that which don't hold the value. */

@@ -1,7 +1,8 @@
 /** Replays conversations under policies, request by request. */
 
 import type { RelativePrices } from '../../src/memory/models/schedules.ts';
-import { holds, type Reuse } from '../reuse.ts';
+import { holds } from '../../src/memory/run/near-use.ts';
+import type { Reuse } from '../reuse.ts';
 import { type Bill, billOf, type PricedRequest } from './bill.ts';
 import { constraintsIn, type Survival, survivalIn } from './constraints.ts';
 import type { Conversation } from './conversation.ts';

@@ -8,6 +8,7 @@ import type { ModelTerms } from '../../src/memory/models/terms.ts';
 import type { EditingStrategy } from '../../src/memory/modes/table.ts';
 import type { Plan } from '../../src/memory/plan/plan.ts';
 import { type View as RenderedView, render } from '../../src/memory/plan/view.ts';
+import { textsOf } from '../../src/memory/run/near-use.ts';
 import { type Tools, toolTokens } from '../../src/memory/tokens/tokens.ts';
 import { type ChatRequest, writeChatRequest } from '../../src/protocol/chat/request.ts';
 import { recapMessages, replacedBySummary, summaryMessages } from '../../src/protocol/chat/summary.ts';
@@ -16,7 +17,7 @@ import { trimmedTranscript } from '../../src/summary/text/trimmed-transcript.ts'
 import { sha256Hex } from '../../src/tenant/identity.ts';
 import { offerTools } from '../../src/view/offer-tools.ts';
 import type { Isolate } from '../pipeline.ts';
-import { requestOf, textsOf } from '../reuse.ts';
+import { requestOf } from '../reuse.ts';
 import { planOf, type RollUp, rollUp, textsUnder } from '../roll-up.ts';
 import { type Conversation, requestOfOne, type SentMessage } from './conversation.ts';
 import type { Policy, Replay, View } from './policy.ts';

@@ -1,8 +1,10 @@
 /** Prints the figures: a table per data set, and a legend of its columns. */
+
+import { NEAREST_MESSAGES } from '../../src/memory/run/near-use.ts';
 import { percent, printTable, thousands } from '../figures.ts';
 import type { Interval } from './bootstrap.ts';
 import { MOST_ROLL_UPS } from './constraints.ts';
-import { LARGE_OUTPUT, NEAREST_MESSAGES } from './near-use.ts';
+import { LARGE_OUTPUT } from './near-use.ts';
 import { type DataSetFigures, DEARER, type PolicyFigures } from './results.ts';
 
 const HEAD = [

@@ -68,6 +68,10 @@ const ROWS: readonly (readonly [title: string, of: (side: Side) => string])[] = 
   ['Paid', ({ paid }) => dollars(paid === null ? paid : inDollars(paid))],
   ['Saved, or would have', ({ saved }) => dollars(saved === null ? saved : inDollars(saved))],
   ['That is', ({ saving }) => shareIn(saving)],
+  [
+    'Words missed',
+    ({ answers, words, missed }) => (answers > 0 ? `${count(missed)} of ${count(words)}` : UNKNOWN),
+  ],
 ];
 
 /** `31 % ± 4`. */

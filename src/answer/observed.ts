@@ -65,13 +65,13 @@ async function potentialOf(call: Call): Promise<{ potential: Potential; plan?: R
   const options = { force: false, dryRun: true, count: true, viewOnly: false };
   try {
     const made = await makeView(call, options);
-    const { view, refused = [] } = made;
+    const { view, movedAt, refused = [] } = made;
     const report = await sinceBefore(call, made);
     const { trigger, tokens, frontier, applied_edits, refs, warnings } = report;
     const counted = tokens ? { tokens } : {};
     return {
       potential: { trigger, ...counted, frontier, applied_edits, refs: refs.length, warnings },
-      plan: { report, view, refused },
+      plan: { report, view, refused, movedAt },
     };
   } catch (error) {
     logCaught(call.scope.services.log, 'warn', 'what a strategy would have done is not known', error);

@@ -8,6 +8,7 @@
  * `run-events.ts` keeps it. `routes/conversations/requests.ts` reads it, and
  * `memory/run/outline.ts` outlines a view from it.
  */
+import { pause } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
 import { firstAnswer } from '../memory/conversation/first-requests.ts';
 import { arrayName, prefixHashes } from '../memory/conversation/prefix-hash.ts';
@@ -17,8 +18,10 @@ import type { RunUsage } from '../memory/money/bill-schema.ts';
 import { idleReport } from '../memory/plan/report.ts';
 import { buildEvent, type RunPlan, type UnbilledRun } from '../memory/run/build-event.ts';
 import type { RunEvent } from '../memory/run/event.ts';
+import { missedWords } from '../memory/run/missed-words.ts';
 import { isUnsent } from '../memory/run/unsent.ts';
 import type { UsageTail } from '../protocol/answers/usage-tail.ts';
+import { isArchived } from '../request/archive.ts';
 import type { Call } from '../request/call.ts';
 import { conversationOfCall } from '../request/conversation.ts';
 import { isAccepted } from '../request/known-key.ts';
@@ -105,10 +108,13 @@ class EventRecorder implements CallListener {
     this.mayKeep = isAccepted(this.tenant, services);
   }
 
-  ended(end: CallEnd): void {
+  async ended(end: CallEnd): Promise<void> {
     if (end.refusal !== undefined && end.head) this.begins(end.head);
     const conversation = this.mayKeep ? conversationOfCall(this.call) : undefined;
-    if (conversation) this.gather(conversation, end);
+    if (!conversation) return;
+    // All texts are read for it, and the answer's last bytes go out first.
+    if (this.isMeasured) await pause(0);
+    this.gather(conversation, end);
   }
 
   /** Hands the event over. Never throws. */
@@ -164,7 +170,15 @@ class EventRecorder implements CallListener {
 
   /** Where a share of the conversations is observed, each request belongs to a side of a trial. */
   private trial(): Pick<EndedRun, 'trial'> {
-    return edits(this.call.chosen.strategy) && observedShare(this.call) > 0 ? { trial: true } : {};
+    const { call, plan } = this;
+    if (!edits(call.chosen.strategy) || observedShare(call) === 0) return {};
+    if (!plan || !this.isMeasured) return { trial: {} };
+    return { trial: missedWords(call.request.messages, plan.view, plan.movedAt) ?? {} };
+  }
+
+  /** Whether it is looked at what the view would have lacked: the caller keeps the texts, too. */
+  private get isMeasured(): boolean {
+    return this.asked?.observed !== undefined && isArchived(this.call);
   }
 
   private event({ how, refusal }: CallEnd): UnbilledRun {

@@ -1,4 +1,4 @@
-import { textsOf } from '../../reuse.ts';
+import { textsOf } from '../../../src/memory/run/near-use.ts';
 import type { ChatJson } from '../conversation.ts';
 import { type Policy, rewriting } from '../policy.ts';
 import { cleared } from './clear-outputs.ts';

@@ -15,6 +15,8 @@ export interface RunPlan {
   /** Undefined if the array was sent unchanged. */
   readonly view: View | undefined;
   readonly refused: readonly Refusal[];
+  /** Of an observed request: see `MadeView`. */
+  readonly movedAt?: number | undefined;
 }
 
 /** All that an event says in addition to the plan. */

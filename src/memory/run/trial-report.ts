@@ -62,6 +62,7 @@ function textOf({ mode, observed, sent, between }: Omit<Trial, 'text'>): string 
   const were = observed?.total.conversations === 1 ? 'was' : 'were';
   const sentences = [
     observed && `${mode} would ${saves(observed, 'save', 'cost')} that ${were} only observed.`,
+    observed && observed.total.answers > 0 && misses(observed.total),
     sent && `${mode} ${saves(sent, 'saves', 'costs')} that it was applied to.`,
     between?.cost &&
       `A request has really cost ${differs(between.cost, 'less', 'more')} with it than without${orChance(between.cost)}.`,
@@ -78,6 +79,12 @@ function saves({ total, saving }: TriedSide, less: string, more: string): string
   const all = many(requests, 'request');
   const over = !saving || compared === requests ? all : `${compared.toLocaleString('en')} of ${all}`;
   return `${verb} ${share}${verb === more ? ' more' : ''} over ${over} of ${many(conversations, 'conversation')}`;
+}
+
+function misses({ answers, words, missed }: TrialTotal): string {
+  const all = `${many(answers, 'answer')} took ${many(words, 'word')} from an output just read`;
+  const share = words === 0 ? '' : ` (${((100 * missed) / words).toFixed(1)} %)`;
+  return `${all}; ${missed.toLocaleString('en')}${share} would not have been in view.`;
 }
 
 function differs(share: Estimate, less: string, more: string): string {

@@ -5,6 +5,7 @@
  */
 import type { Bill, PotentialBill } from '../money/bill-schema.ts';
 import type { ListedRun } from './event.ts';
+import type { MissedWords } from './missed-words.ts';
 import { type Moments, NO_MOMENTS, withUnit } from './ratio.ts';
 
 /** What a side has of a conversation and a day. Amounts are nanodollars, all others are counts. */
@@ -21,6 +22,10 @@ const NO_TRIAL_SUM = {
   compared: 0,
   whole: 0,
   saved: 0,
+  /** Answers whose near use was looked at, and its words (see `MissedWords`). */
+  answers: 0,
+  words: 0,
+  missed: 0,
 };
 export type TrialSum = Readonly<typeof NO_TRIAL_SUM>;
 export const TRIAL_NAMES = Object.keys(NO_TRIAL_SUM) as readonly (keyof TrialSum)[];
@@ -46,6 +51,7 @@ export function trialSumsOf(
   { mode, kind, status, observed }: Pick<ListedRun, 'mode' | 'kind' | 'status' | 'observed'>,
   bill: Bill | null,
   potential: PotentialBill | null,
+  { words, missed }: Partial<MissedWords> = {},
 ): TrialSums | undefined {
   if (kind !== 'answer' || status >= 400) return undefined;
   const sent = bill?.sent?.amount;
@@ -59,6 +65,7 @@ export function trialSumsOf(
     after: observed ? tokens.observed_would_be : tokens.tokens_sent,
     ...(sent === undefined ? {} : { billed: 1, paid: sent }),
     ...(isCompared ? { compared: 1, whole, saved: whole - view } : {}),
+    ...(words === undefined || missed === undefined ? {} : { answers: 1, words, missed }),
   };
   return { [`${observed ? 'observed' : 'sent'} ${mode}`]: sum };
 }

@@ -17,12 +17,14 @@ const side = z
     requests: count.describe('That the model has answered.'),
     before: tokens.describe('Of the arrays.'),
     after: tokens.describe('Of the views that were sent, or would have been.'),
-    billed: count.describe('Requests whose price is known.'),
     paid: count.nullable().describe('What they have really cost, with summaries.'),
     compared: count.describe('Requests whose array and view both have a price.'),
     whole: count.nullable().describe('What the arrays cost, or would have.'),
     saved: z.int().nullable().describe('What the views cost less, or would have.'),
     saving: estimate,
+    answers: count.describe('Whose [words](answers-and-errors.md#what-is-missed) were looked at.'),
+    words: count,
+    missed: count,
   })
   .nullable();
 name(side, 'TrialSide');
@@ -30,7 +32,6 @@ name(side, 'TrialSide');
 export const statsComparison = z.strictObject({
   object: z.literal('memory.stats.comparison'),
   days: count,
-  behind_ms: count.describe('How old a request may be without being in the sums yet.'),
   data: z
     .array(
       z.strictObject({

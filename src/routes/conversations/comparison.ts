@@ -8,7 +8,6 @@ import { joinTotals } from '../../memory/run/trials.ts';
 import type { ShownSide, StatsComparison } from '../../reference/schemas/comparison.ts';
 import type { AppEnv } from '../../request/services.ts';
 import { tenantsOf } from '../../tenant/identity.ts';
-import { TIME_LIMITS } from '../../time-limits.ts';
 import { stored } from '../stored.ts';
 import { verifiedTenant } from '../verified-tenant.ts';
 import { daysIn, rangeOf } from './days.ts';
@@ -31,7 +30,6 @@ export async function getComparison(c: Context<AppEnv>): Promise<Response> {
   const answer: StatsComparison = {
     object: 'memory.stats.comparison',
     days,
-    behind_ms: TIME_LIMITS.sumsMs,
     data: trials.map(({ mode, text, observed, sent, between }) => ({
       mode,
       text,
@@ -51,11 +49,13 @@ function sideJson({ total, saving }: TriedSide): ShownSide {
     requests,
     before,
     after,
-    billed,
     paid: isKnown && billed > 0 ? paid : null,
     compared,
     whole: compared > 0 ? whole : null,
     saved: isKnown && compared > 0 ? saved : null,
     saving,
+    answers: total.answers,
+    words: total.words,
+    missed: total.missed,
   };
 }

@@ -6,6 +6,7 @@ import type { PotentialBill } from '../../memory/money/bill-schema.ts';
 import type { BillOrder } from '../../memory/money/running-bill.ts';
 import type { UnbilledRun } from '../../memory/run/build-event.ts';
 import type { ComparedRequest } from '../../memory/run/followed.ts';
+import type { MissedWords } from '../../memory/run/missed-words.ts';
 
 /** A request that has ended. */
 export interface EndedRun {
@@ -18,8 +19,8 @@ export interface EndedRun {
   readonly compared?: ComparedRequest;
   /** Absent if the request was not observed. */
   readonly potential_bill?: PotentialBill | null;
-  /** Present if its conversation is on a side of a trial (see `trials.ts`). */
-  readonly trial?: true;
+  /** Present if its conversation is on a side of a trial: what its view would have lacked. */
+  readonly trial?: Partial<MissedWords>;
 }
 
 /** An event before its conversation has counted and billed it. */

@@ -343,7 +343,7 @@ function billed(runs: readonly NewRun[], before: Omit<Tally, 'next'>) {
     const miss = after?.miss ?? null;
     const potential = run.potential_bill ?? null;
     const ofDay = daySumsOf(event, bill, potential, miss);
-    const trials = run.trial && trialSumsOf(ofDay, event, bill, potential);
+    const trials = run.trial && trialSumsOf(ofDay, event, bill, potential, run.trial);
     days = withDay(days, dayOf(at), trials ? { ...ofDay, trials } : ofDay);
     return { bill, cache_miss: miss, reasoning_dropped: after?.dropped ?? null };
   });

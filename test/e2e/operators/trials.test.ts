@@ -34,8 +34,8 @@ it('saves as much as it would have, with an interval, where all conversations ar
   const [trial] = data;
   expect(trial).toMatchObject({
     mode: 'trim',
-    observed: { conversations: observed, requests: observed, billed: observed, compared: observed },
-    sent: { conversations: 40 - observed, requests: 40 - observed, billed: 40 - observed },
+    observed: { conversations: observed, requests: observed, compared: observed, answers: 0 },
+    sent: { conversations: 40 - observed, requests: 40 - observed, compared: 40 - observed },
   });
   const saving = (side: 'observed' | 'sent') => trial?.[side]?.saving?.value ?? Number.NaN;
   expect(saving('observed')).toBeGreaterThan(0.5);

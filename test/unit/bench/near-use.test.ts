@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { type ChatJson, Conversation } from '../../../bench/replay/conversation.ts';
 import { outcomeOf, replay } from '../../../bench/replay/measure.ts';
-import { LARGE_OUTPUT, MOST_WORDS, NEAREST_MESSAGES } from '../../../bench/replay/near-use.ts';
+import { LARGE_OUTPUT } from '../../../bench/replay/near-use.ts';
 import { rewriting } from '../../../bench/replay/policy.ts';
 import { figuresOf } from '../../../bench/replay/results.ts';
+import { MOST_WORDS, NEAREST_MESSAGES } from '../../../src/memory/run/near-use.ts';
 import { counter } from '../../support/laws/view-of.ts';
 
 const user = (content: string): ChatJson => ({ role: 'user', content });

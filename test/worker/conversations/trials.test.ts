@@ -115,6 +115,45 @@ describe('the comparison', () => {
     );
   });
 
+  it('has what the views would have lacked, where the caller archives', async () => {
+    const { app, compared } = caller();
+    const tool = (id: string, content: string) => ({ role: 'tool', tool_call_id: id, content });
+    const calls = (id: string, input: object) => ({
+      role: 'assistant',
+      content: null,
+      tool_calls: [{ id, type: 'function', function: { name: 'look', arguments: JSON.stringify(input) } }],
+    });
+    const first = [
+      { role: 'user', content: 'Look.' },
+      calls('a', {}),
+      tool('a', `ord-471147 ${'word '.repeat(400)} ord-471148`),
+      { role: 'assistant', content: 'Done.' },
+      { role: 'user', content: 'Look closer.' },
+    ];
+    const second = [...first, calls('b', { ids: ['ord-471147', 'ord-471148'] }), tool('b', 'Nothing.')];
+    const compacting = { mode: 'compact', compact_trigger_turns: 1, compact_keep: 1, observe: true };
+    for (const [id, archive] of [
+      ['kept', true],
+      ['not-kept', false],
+    ])
+      for (const messages of [first, second]) {
+        const memory_strategy = { ...compacting, archive };
+        const body = JSON.stringify({ model: 'gpt-4.1', conversation_id: id, memory_strategy, messages });
+        const answer = await app.request('/v1/chat/completions', { method: 'POST', body });
+        await answer.text();
+        expect(Number(answer.headers.get('x-memory-potential-after'))).toBeLessThan(
+          Number(answer.headers.get('x-memory-potential-before')) / 2,
+        );
+      }
+
+    const { data } = await compared();
+    // Both requests of one conversation: after the first answer, and after the call.
+    expect(data).toMatchObject([{ observed: { requests: 4, answers: 1, words: 2, missed: 2 } }]);
+    expect(data[0]?.text).toContain(
+      '1 answer took 2 words from an output just read; 2 (100.0 %) would not have been in view.',
+    );
+  });
+
   it('goes with its conversations, and reads tables of 0.10', async () => {
     const { app, tenant, ask, compared } = caller();
     for (const id of ['one', 'two']) await ask(id, 3, { ...TRIM, observe: true });

@@ -35,6 +35,8 @@ const POTENTIAL: PotentialBill = {
 const RUN = { mode: 'auto', kind: 'answer', status: 200, observed: false } as const;
 const COUNTED = { ...NO_DAY_SUMS, tokens_before: 50, tokens_sent: 20, observed_would_be: 30 };
 
+const NOT_LOOKED_AT = { answers: 0, words: 0, missed: 0 };
+
 /** A conversation with requests of one cost on one side. */
 const tried = (side: string, requests: number, whole: number, saved: number): TriedConversation => ({
   sums: {
@@ -47,6 +49,7 @@ const tried = (side: string, requests: number, whole: number, saved: number): Tr
       compared: requests,
       whole,
       saved,
+      ...NOT_LOOKED_AT,
     },
   },
   requests,
@@ -66,6 +69,7 @@ describe('a request of a trial', () => {
         compared: 1,
         whole: 1_000,
         saved: 400,
+        ...NOT_LOOKED_AT,
       },
     });
     const observed = { ...RUN, observed: true };
@@ -80,6 +84,7 @@ describe('a request of a trial', () => {
         compared: 1,
         whole: 1_000,
         saved: 300,
+        ...NOT_LOOKED_AT,
       },
     });
   });
@@ -189,6 +194,16 @@ describe('the words of a trial', () => {
     const unpriced = { ...tried('sent auto', 3, 0, 0).sums['sent auto'], compared: 0, billed: 0 } as never;
     expect(wordsOf({ sums: { 'sent auto': unpriced }, requests: 3, summarizer: 0, unpriced: 0 })).toEqual([
       'auto saves an unknown share over 3 requests of 1 conversation that it was applied to.',
+    ]);
+  });
+
+  it('say what the views would have lacked, where it was looked at', () => {
+    const { sums, ...rest } = tried('observed auto', 500, 1_000, 310);
+    const looked = { ...sums['observed auto'], answers: 500, words: 1_031, missed: 14 } as never;
+    expect(wordsOf({ ...rest, sums: { 'observed auto': looked } })).toEqual([
+      expect.stringMatching(
+        / 500 answers took 1,031 words from an output just read; 14 \(1\.4 %\) would not have been in view\.$/,
+      ),
     ]);
   });
 
