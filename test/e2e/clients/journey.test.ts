@@ -103,7 +103,7 @@ describe.skipIf(files === undefined)('in a fresh copy of the repository', () => 
   it('the README’s command plays an agent, and says what it saved', () => {
     expect(command?.words).toEqual(['npm', 'run', 'demo']);
     expect(address(), printed).toBeDefined();
-    expect(printed).toMatch(/^The input costs \d+ % less\.$/m);
+    expect(printed).toMatch(/^Paid \$0\.\d{4}; without Precis it would have been \$0\.\d{4}: \d+ % less\.$/m);
     expect(printed).toContain('The answer, after the model fetched ');
   });
 

@@ -297,7 +297,7 @@ describe('the package in an empty folder', () => {
 
   it('plays the demo, without a warning', async () => {
     const { stdout, stderr } = await precis('demo');
-    expect(stdout).toMatch(/^The input costs \d+ % less\.$/m);
+    expect(stdout).toMatch(/^Paid \$0\.\d{4}; without Precis it would have been \$0\.\d{4}: \d+ % less\.$/m);
     expect(stderr).toBe('');
   });
 });
