@@ -16,11 +16,18 @@ export interface MissedWords {
 }
 
 /**
+ * Characters that are searched at most, counted for each word and message: 25 to 40 ms. A long
+ * answer to large outputs would take many seconds.
+ */
+const MOST_READ = 64 * 1024 * 1024;
+
+/**
  * The newest answer of an array, under the view of its request. That view is the beginning of this
  * array's, as long as the frontier has not moved since; otherwise it is not known.
  *
  * @param view of the whole array; undefined: it is unchanged
  * @param movedAt how many messages the array had when the frontier last moved; undefined: not known
+ * @returns undefined where it is not known, or would take too long
  */
 export function missedWords(
   messages: readonly Message[],
@@ -32,14 +39,17 @@ export function missedWords(
   const used = messages.findLastIndex(({ role }, at) => at < last && role !== 'assistant') + 1;
   if (last < 0 || movedAt === undefined || movedAt > used) return undefined;
   const texts = new Map<number, string>();
+  let read = 0;
   const text = (index: number): string => {
     const known = texts.get(index) ?? textIn(messages[index]);
     texts.set(index, known);
-    return known;
+    read += known.length;
+    return read > MOST_READ ? '' : known;
   };
   const isOutput = (index: number): boolean => messages[index]?.role === 'tool';
   const written = messages.slice(used, last + 1).flatMap(writtenIn);
   const words = nearWords(written, used, { isOutput, text });
+  if (read > MOST_READ) return undefined;
   const missed = words.filter(({ value, origin }) => !isShown(value, origin, view));
   return { words: words.length, missed: missed.length };
 }

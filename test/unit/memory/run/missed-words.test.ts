@@ -54,6 +54,14 @@ describe('the words that an answer took', () => {
     expect(measured([user('Look.')])).toBeUndefined();
   });
 
+  it('are not looked at where that would take long', () => {
+    const large = output('a', 'ord-471147 '.repeat(100_000));
+    const answer = (words: number) =>
+      assistant(Array.from({ length: words }, (_, at) => `ord-471147-${at}`).join(' '));
+    expect(measured([user('Look.'), call('a'), large, answer(10), user('And?')])).toBeDefined();
+    expect(measured([user('Look.'), call('a'), large, answer(100), user('And?')])).toBeUndefined();
+  });
+
   it('are those that the benchmark counts, at each request of a recording', () => {
     const messages = recording.messages as readonly ChatJson[];
     const { nearUse } = new Conversation({ file: 'test', messages, reuse: [] }, counter);
