@@ -1,4 +1,5 @@
 /** A strategy on trial: what both sides have sent and paid, and what was saved or would have been. */
+import { shareIn } from '../../src/memory/run/ratio.ts';
 import type { StatsComparison } from '../api/answers.ts';
 import type { Client } from '../api/client.ts';
 import { useLoad } from '../api/use-load.ts';
@@ -9,7 +10,6 @@ import { inDollars } from '../read/money.ts';
 
 type Trial = StatsComparison['data'][number];
 type Side = NonNullable<Trial['sent']>;
-type Estimate = Side['saving'];
 
 export function Trials({ client, days }: { client: Client; days: number }) {
   const loaded = useLoad((signal) => client.comparison(days, signal), [client, days]);
@@ -33,7 +33,7 @@ function OnTrial({ trial: { mode, text, observed, sent } }: { trial: Trial }) {
         <code>{mode}</code> on trial
       </h2>
       <p>{text}</p>
-      <table>
+      <table class="trial">
         <thead>
           <tr>
             <th scope="col">Requests</th>
@@ -67,17 +67,9 @@ const ROWS: readonly (readonly [title: string, of: (side: Side) => string])[] = 
   ['Tokens of the views', ({ after }) => count(after)],
   ['Paid', ({ paid }) => dollars(paid === null ? paid : inDollars(paid))],
   ['Saved, or would have', ({ saved }) => dollars(saved === null ? saved : inDollars(saved))],
-  ['That is', ({ saving }) => shareIn(saving)],
+  ['That is', ({ saving }) => (saving ? `${saving.value < 0 ? '−' : ''}${shareIn(saving)}` : UNKNOWN)],
   [
     'Words missed',
     ({ answers, words, missed }) => (answers > 0 ? `${count(missed)} of ${count(words)}` : UNKNOWN),
   ],
 ];
-
-/** `31 % ± 4`. */
-function shareIn(saving: Estimate): string {
-  if (!saving) return UNKNOWN;
-  const { value, margin } = saving;
-  const share = `${value < 0 ? '−' : ''}${(100 * Math.abs(value)).toFixed(1)} %`;
-  return margin === null ? share : `${share} ± ${(100 * margin).toFixed(1)}`;
-}

@@ -93,3 +93,11 @@ export function quantile(freedom: number): number {
   const third = (3 * Z ** 7 + 19 * Z ** 5 + 17 * Z ** 3 - 15 * Z) / 384;
   return Z + first / freedom + second / freedom ** 2 + third / freedom ** 3;
 }
+
+/** `31 % ± 4`, without its sign, with as many digits as the interval has. */
+export function shareIn({ value, margin }: Estimate): string {
+  const digits = margin === null || margin >= 0.01 ? 0 : 1;
+  const percent = (100 * Math.abs(value)).toFixed(digits);
+  if (margin === null) return `${percent} % (of too few conversations for an interval)`;
+  return `${percent} % ± ${Math.max(10 ** -digits, 100 * margin).toFixed(digits)}`;
+}

@@ -3,7 +3,7 @@
  * would have, with an interval of 95 %, and by how much what was really paid differs. Pure.
  */
 import { many } from './period-summary.ts';
-import { type Estimate, lessThan, ratioOf } from './ratio.ts';
+import { type Estimate, lessThan, ratioOf, shareIn } from './ratio.ts';
 import { modeOf, type TrialTotal, type TrialTotals } from './trials.ts';
 
 /** Of one mode. A side is null where it has no request. */
@@ -94,12 +94,4 @@ function differs(share: Estimate, less: string, more: string): string {
 /** A difference whose interval has 0 in it may be none. */
 function orChance({ value, margin }: Estimate): string {
   return margin !== null && margin >= Math.abs(value) ? ', which may be chance' : '';
-}
-
-/** `31 % ± 4`, with as many digits as the interval has. */
-function shareIn({ value, margin }: Estimate): string {
-  const digits = margin === null || margin >= 0.01 ? 0 : 1;
-  const percent = (100 * Math.abs(value)).toFixed(digits);
-  if (margin === null) return `${percent} % (of too few conversations for an interval)`;
-  return `${percent} % ± ${Math.max(10 ** -digits, 100 * margin).toFixed(digits)}`;
 }
