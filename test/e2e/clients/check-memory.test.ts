@@ -48,7 +48,10 @@ describe.skipIf(spawnSync('curl', ['--version']).status !== 0)('the check of a m
     const first = await runBlock(1);
     expect(first).toContain('x-memory-applied: none');
     const flushed = JSON.parse(first.slice(first.lastIndexOf('{"id":"check"')));
-    expect(flushed.memories).toMatchObject([{ status: 'completed', start_sequence: 0, end_sequence: 3 }]);
+    expect(flushed).toMatchObject({ health: 'healthy', stuck: false, up_to_date: true });
+    expect(flushed.memories).toMatchObject([
+      { memory_id: 1, base_memory_id: null, start_sequence: 0, end_sequence: 3, status: 'completed' },
+    ]);
     expect(flushed.memories[0].memory_text).toContain('4711');
 
     const second = await runBlock(2);
