@@ -1,5 +1,5 @@
-/** Numbers in a query that say how many: a page's size, days, tenants. */
-import { invalid } from '../request/errors.ts';
+/** What a query says of a list: how many (a page's size, days, tenants), and from where. */
+import { type ApiError, invalid } from '../request/errors.ts';
 
 export interface PageSizes {
   /** Without the parameter. */
@@ -18,4 +18,9 @@ export function countIn(name: string, text: string | undefined, { usual, largest
   const size = text.length <= String(largest).length && /^\d+$/.test(text) ? Number(text) : 0;
   if (size >= 1 && size <= largest) return size;
   throw invalid(name, `${name} must be a number from 1 to ${largest}.`);
+}
+
+/** The caller's error for a cursor that no page has. */
+export function otherCursor(): ApiError {
+  return invalid('cursor', 'cursor must be the cursor of the previous page.');
 }

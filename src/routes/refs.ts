@@ -17,7 +17,7 @@ import { definitionOf } from '../retrieval/tool.ts';
 import { type RefStore, storesOf, storesWith } from '../storage/refs/store.ts';
 import type { Metadata, Opened } from '../tenant/envelope.ts';
 import { type Tenant, tenantsOf } from '../tenant/identity.ts';
-import { type PageSizes, pageSize } from './page-size.ts';
+import { otherCursor, type PageSizes, pageSize } from './page-size.ts';
 import { deleted, deletion, stored } from './stored.ts';
 import { verifiedTenant } from './verified-tenant.ts';
 
@@ -71,8 +71,7 @@ export async function listRefs(c: Context<AppEnv>): Promise<Response> {
   const services = c.get('services');
   const stores = storesOf(services.bucket, await verifiedTenant(c, 'read'));
   const cursor = c.req.query('cursor');
-  if (cursor !== undefined && !REF_PATTERN.test(cursor))
-    throw invalid('cursor', 'cursor must be the cursor of the previous page.');
+  if (cursor !== undefined && !REF_PATTERN.test(cursor)) throw otherCursor();
   const limit = pageSize(c.req.query('limit'), PAGE);
   const lists = await stored(c, () =>
     Promise.all(stores.map((store) => store.list(limit, cursor, services.log))),

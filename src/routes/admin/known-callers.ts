@@ -14,11 +14,12 @@ import {
   type SumsByDay,
 } from '../../memory/run/day-sums.ts';
 import type { ShownCaller } from '../../reference/schemas/callers.ts';
-import { ApiError, invalid } from '../../request/errors.ts';
+import { ApiError } from '../../request/errors.ts';
 import type { Services } from '../../request/services.ts';
 import type { RegisteredCaller, SeenTenant } from '../../storage/tenant/callers.ts';
 import type { CallerUsage } from '../../storage/tenant/remote.ts';
 import { tenantsOf } from '../../tenant/identity.ts';
+import { otherCursor } from '../page-size.ts';
 
 /** In characters of the id: enough for its own name among many thousands. */
 const SHORT_ID = 12;
@@ -245,7 +246,7 @@ function placeOf(cursor: string | undefined): ['name' | 'tenant', after: string]
   // The first tenants come after `tenant:`.
   const [, kind, after] = /^(name(?=:.)|tenant):(.*)$/s.exec(cursor) ?? [];
   if ((kind === 'name' || kind === 'tenant') && after !== undefined) return [kind, after];
-  throw invalid('cursor', 'cursor must be the cursor of the previous page.');
+  throw otherCursor();
 }
 
 function sumOf(days: SumsByDay, from: number): DaySums {

@@ -8,7 +8,7 @@ import type { AppEnv, Services } from '../../request/services.ts';
 import { idsIn, openingIn } from '../../storage/conversation/names.ts';
 import { ORDERS, OUTCOMES, type Range, SORTS } from '../../storage/tenant/listing.ts';
 import { type Tenant, tenantsOf } from '../../tenant/identity.ts';
-import { type PageSizes, pageSize } from '../page-size.ts';
+import { otherCursor, type PageSizes, pageSize } from '../page-size.ts';
 import { stored } from '../stored.ts';
 import { verifiedTenant } from '../verified-tenant.ts';
 import {
@@ -154,5 +154,5 @@ function placeIn(cursor: string | undefined, { sort }: CallersQuery): Place | nu
   const [, index, at, value, walk] = /^(\d)-(\d{1,15})(?:-(-?\d{1,16})-(\d))?$/.exec(cursor) ?? [];
   if (index !== undefined && (value === undefined) === (sort === 'created'))
     return { index: Number(index), at: Number(at), value: Number(value ?? 0), walk: Number(walk ?? 0) };
-  throw invalid('cursor', 'cursor must be the cursor of the previous page.');
+  throw otherCursor();
 }

@@ -14,7 +14,7 @@ import { Archive, type ArchivedMessage } from '../../storage/archive/archive.ts'
 import type { SearchPlace } from '../../storage/archive/search.ts';
 import { LONGEST_QUERY } from '../../storage/archive/text.ts';
 import { readFromEither, type Tenant } from '../../tenant/identity.ts';
-import { type PageSizes, pageSize } from '../page-size.ts';
+import { otherCursor, type PageSizes, pageSize } from '../page-size.ts';
 import { stored } from '../stored.ts';
 import { notFound, target } from './memory.ts';
 
@@ -124,7 +124,7 @@ function wholeJson(json: Uint8Array): Uint8Array[] {
 function partsOf(cursor: string, form: RegExp): (string | undefined)[] {
   const parts = form.exec(cursor);
   if (parts) return parts.slice(1);
-  throw invalid('cursor', 'cursor must be the cursor of the previous page.');
+  throw otherCursor();
 }
 
 function queryOf(value: string | undefined): string | undefined {

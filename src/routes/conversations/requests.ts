@@ -14,7 +14,7 @@ import type { AppEnv } from '../../request/services.ts';
 import type { Session } from '../../storage/conversation/names.ts';
 import type { ConversationMemoryStub } from '../../storage/objects.ts';
 import { readFromEither, type Tenant } from '../../tenant/identity.ts';
-import { type PageSizes, pageSize } from '../page-size.ts';
+import { otherCursor, type PageSizes, pageSize } from '../page-size.ts';
 import { stored } from '../stored.ts';
 import { notFound, type Target, target } from './memory.ts';
 
@@ -114,7 +114,7 @@ async function read<Found>(
 function placeIn(cursor: string | undefined): number | null {
   if (cursor === undefined) return null;
   if (/^[1-9]\d{0,14}$/.test(cursor)) return Number(cursor);
-  throw invalid('cursor', 'cursor must be the cursor of the previous page.');
+  throw otherCursor();
 }
 
 function numberIn(text: string): number {

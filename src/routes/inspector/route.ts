@@ -2,6 +2,7 @@
 import type { Context } from 'hono';
 import { urlOf } from '../../lib/request-url.ts';
 import type { AppEnv } from '../../request/services.ts';
+import { sha256Hex } from '../../tenant/identity.ts';
 import { isHealthy } from '../health.ts';
 import { frontPage, inspectorPage } from './page.ts';
 
@@ -9,12 +10,20 @@ import { frontPage, inspectorPage } from './page.ts';
  * The page's files by name. They are data and are loaded when somebody asks for them, so no model
  * request pays for them. `tools/inspector.ts` writes them.
  */
-async function load(): Promise<ReadonlyMap<string, string>> {
+async function load(): Promise<ReadonlyMap<string, PageFile>> {
   const { default: contents } = await import('../../../generated/inspector.bin');
-  return new Map(Object.entries(JSON.parse(new TextDecoder().decode(contents)) as Record<string, string>));
+  const files = JSON.parse(new TextDecoder().decode(contents)) as Record<string, string>;
+  return new Map(
+    Object.entries(files).map(([name, text]) => [name, { text, etag: `"${sha256Hex(text).slice(0, 32)}"` }]),
+  );
 }
 
-let files: Promise<ReadonlyMap<string, string>> | undefined;
+interface PageFile {
+  readonly text: string;
+  readonly etag: string;
+}
+
+let files: Promise<ReadonlyMap<string, PageFile>> | undefined;
 
 /** The end of a name with a hash of the contents, under which there is never anything else. */
 const HASHED = /-[A-Z0-9]{8}\.js$/;
@@ -64,26 +73,14 @@ export function getInspector({ env }: Context<AppEnv>): Response {
 export async function getInspectorFile(c: Context<AppEnv>): Promise<Response> {
   const name = c.req.param('file') ?? '';
   files ??= load();
-  const contents = (await files).get(name);
-  if (contents === undefined) return c.notFound();
-  const etag = `"${await digestOf(name, contents)}"`;
+  const file = (await files).get(name);
+  if (!file) return c.notFound();
+  const { text, etag } = file;
   const kept = HASHED.test(name) ? { 'cache-control': 'public, max-age=31536000, immutable' } : {};
   const headers = { ...HEADERS, ...kept, etag };
   if (c.req.header('if-none-match') === etag) return new Response(null, { status: 304, headers });
   const type = name.endsWith('.css') ? 'text/css' : 'text/javascript';
-  return new Response(contents, { headers: { ...headers, 'content-type': `${type}; charset=utf-8` } });
-}
-
-/** The digests of the files, which never change in an isolate. */
-const digests = new Map<string, string>();
-
-async function digestOf(name: string, contents: string): Promise<string> {
-  const known = digests.get(name);
-  if (known !== undefined) return known;
-  const bytes = new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(contents)));
-  const digest = [...bytes.subarray(0, 16)].map((byte) => byte.toString(16).padStart(2, '0')).join('');
-  digests.set(name, digest);
-  return digest;
+  return new Response(text, { headers: { ...headers, 'content-type': `${type}; charset=utf-8` } });
 }
 
 function page(html: string): Response {
