@@ -7,12 +7,12 @@ import { saidFault } from '../../answers/said-fault.ts';
 import type { Frame } from '../../answers/sse.ts';
 import { levels } from '../../json/outline.ts';
 import { fieldOf, jsonOf, scanObject, textOf } from '../../json/spans.ts';
-import { GatheredBlock } from '../../messages/answer-blocks.ts';
+import { GatheredBlock, isBlank, isThinking } from '../../messages/answer-blocks.ts';
 import { statusOf } from '../../messages/errors.ts';
 import { errorIn } from '../../messages/failed.ts';
 import { runUsageOf, usageWith } from '../../messages/usage.ts';
 import type { AnswerWriter, ChunkHead } from '../answer-writer.ts';
-import type { BridgeOptions } from '../bridge.ts';
+import type { BridgeOptions, KeptOutput } from '../bridge.ts';
 import { AnswerFeed, faultIn } from '../feed.ts';
 import type { ShortNames } from '../short-names.ts';
 import { detailOf } from './thinking.ts';
@@ -29,7 +29,14 @@ interface OpenBlock {
   readonly call: number | undefined;
   /** Whether events have said anything of its input. */
   hasInput: boolean;
+  isClosed: boolean;
 }
+
+/** Blocks that some servers begin with their first delta, by its type. */
+const BEGUN: ReadonlyMap<unknown, JsonObject> = new Map([
+  ['text_delta', { type: 'text', text: '' }],
+  ['thinking_delta', { type: 'thinking', thinking: '' }],
+]);
 
 /** The reasons after which an answer can be sent back as it is. */
 const COMPLETE: ReadonlySet<unknown> = new Set(['end_turn', 'stop_sequence', 'tool_use']);
@@ -51,8 +58,9 @@ const REFUSED = 'The API refused to answer this request.';
 
 export class MessageFeed extends AnswerFeed {
   private readonly reading: Reading;
-  /** By `index`, in which the API numbers them. */
-  private readonly blocks = new Map<unknown, OpenBlock>();
+  private readonly blocks: OpenBlock[] = [];
+  /** The last one with each `index`, by which the API numbers them. */
+  private readonly byIndex = new Map<unknown, OpenBlock>();
   private usage: JsonObject | undefined;
   private stop: JsonObject = {};
   /** Whether the next text is no part of the one before. Citations divide a text into blocks. */
@@ -88,7 +96,6 @@ export class MessageFeed extends AnswerFeed {
     }
     this.take({ type: 'message_delta', delta: { stop_reason, stop_details } });
     this.take({ type: 'message_stop' });
-    if (this.kept) this.kept = { ...this.kept, json: textOf(json, content) };
   }
 
   protected take(event: JsonObject, _?: Frame): void {
@@ -102,8 +109,8 @@ export class MessageFeed extends AnswerFeed {
       this.writer.open(headOf(message, this.reading));
       this.writer.begin();
     } else if (type === 'content_block_start') this.open(index, asObject(event.content_block));
-    else if (type === 'content_block_delta') this.add(this.blocks.get(index), asObject(event.delta));
-    else if (type === 'content_block_stop') this.close(this.blocks.get(index));
+    else if (type === 'content_block_delta') this.add(index, asObject(event.delta));
+    else if (type === 'content_block_stop') this.close(this.byIndex.get(index));
     else if (type === 'message_stop') this.ended();
     else if (type === 'message_delta') {
       this.usage = usageWith(this.usage, event.usage);
@@ -111,18 +118,23 @@ export class MessageFeed extends AnswerFeed {
     }
   }
 
-  private open(index: unknown, block: JsonObject): void {
+  private open(index: unknown, block: JsonObject): OpenBlock {
     const { type, id, name } = block;
     this.isNext ||= type === 'text' && this.before !== 'text';
     this.before = type;
     const called = this.reading.names.long(asString(name));
     const call = type === 'tool_use' ? this.writer.call(id, 'function', called, '') : undefined;
-    this.blocks.set(index, { gathered: new GatheredBlock(block), call, hasInput: false });
+    const open = { gathered: new GatheredBlock(block), call, hasInput: false, isClosed: false };
+    this.blocks.push(open);
+    this.byIndex.set(index, open);
     if (type === 'text') this.say(asString(block.text));
     if (type === 'thinking') this.writer.thought(asString(block.thinking), true);
+    return open;
   }
 
-  private add(open: OpenBlock | undefined, delta: JsonObject): void {
+  private add(index: unknown, delta: JsonObject): void {
+    const begun = BEGUN.get(delta.type);
+    const open = this.byIndex.get(index) ?? (begun && this.open(index, begun));
     if (!open) return;
     const { gathered, call } = open;
     if (delta.type === 'text_delta') this.say(asString(delta.text));
@@ -137,7 +149,8 @@ export class MessageFeed extends AnswerFeed {
 
   /** A call without deltas has all of its input in its first event. */
   private close(open: OpenBlock | undefined): void {
-    if (!open) return;
+    if (!open || open.isClosed) return;
+    open.isClosed = true;
     const { gathered, call, hasInput } = open;
     if (call !== undefined && !hasInput) this.writer.input(call, gathered.input ?? '{}');
     const detail = detailOf(gathered.block);
@@ -153,15 +166,24 @@ export class MessageFeed extends AnswerFeed {
     const { stop_reason: reason, stop_details } = this.stop;
     if (reason === 'refusal')
       this.writer.beside({ refusal: asString(asObject(stop_details).explanation) || REFUSED });
-    const all = [...this.blocks.values()].map(({ gathered }) => gathered);
-    // What a call has as its input need not be JSON.
-    const isKept = COMPLETE.has(reason) && all.every(({ input = '{}' }) => parseObject(input) !== undefined);
-    const json = `[${all.map((block) => block.json).join(',')}]`;
-    const kept = isKept ? ({ api: 'messages', json } as const) : undefined;
+    for (const open of this.blocks) this.close(open);
+    const finish = REASONS.get(reason) ?? (this.writer.calls.length > 0 ? 'tool_calls' : 'stop');
     if (reason === 'pause_turn') this.fail(saidFault({ error: PAUSED }), 502);
-    else this.finish(REASONS.get(reason) ?? 'stop', usageOf(this.usage), kept);
+    else this.finish(finish, usageOf(this.usage), COMPLETE.has(reason) ? this.output() : undefined);
+  }
+
+  /** The blocks as the API takes them back; undefined if it would not. */
+  private output(): KeptOutput | undefined {
+    const said = this.blocks.map(({ gathered }) => gathered).filter(({ block }) => says(block));
+    const last = said.at(-1);
+    // What a call has as its input need not be JSON.
+    const isTaken = said.every(({ input = '{}' }) => parseObject(input) !== undefined);
+    if (!isTaken || !last || isThinking(last.block)) return undefined;
+    return { api: 'messages', json: `[${said.map(({ json }) => json).join(',')}]` };
   }
 }
+
+const says = (block: JsonObject): boolean => typeof block.type === 'string' && !isBlank(block);
 
 /** What all chunks of an answer say. The API gives no time. */
 function headOf({ id, model, usage }: JsonObject, { options }: Reading): ChunkHead {

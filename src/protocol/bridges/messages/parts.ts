@@ -38,9 +38,10 @@ const DATA_URL = /^data:([^;,]*)[^,]*?;base64,/i;
 /** The data that a URL holds, or the URL. */
 function sourceOf(url: string): JsonObject {
   const [head, media_type] = DATA_URL.exec(url) ?? [];
-  return head === undefined
-    ? { type: 'url', url }
-    : { type: 'base64', media_type, data: url.slice(head.length) };
+  if (head === undefined) return { type: 'url', url };
+  // The API knows this type by its registered name alone.
+  const known = media_type?.toLowerCase() === 'image/jpg' ? 'image/jpeg' : media_type;
+  return { type: 'base64', media_type: known, data: url.slice(head.length) };
 }
 
 const PLAIN = 'text/plain';

@@ -76,9 +76,7 @@ export class ResponseFeed extends AnswerFeed {
 
   private say(response: JsonObject, isCut: boolean): void {
     this.writer.open(headOf({ ...this.opened, ...response, ...idOf(this.opened) }));
-    const listed = outputIn(response) ?? [];
-    this.deltas.takeOutput(listed, isCut);
-    const output = listed.length > 0 ? listed : this.deltas.output;
+    const output = this.deltas.takeOutput(outputIn(response) ?? [], isCut);
     const items = output.flatMap((item) => unpacked(item, this.asked));
     const kept = isCut ? undefined : keptOutput(items, this.asked);
     this.finish(finishOf(response, this.writer.calls.length), usageFrom(response.usage), kept);

@@ -2,11 +2,11 @@
  * The events of a response as deltas of a chat message. A whole item says what no event before it
  * has said, so an answer without a stream is made of its items alone, in the same way.
  */
-import { asObject, asString, type JsonObject, parseObject } from '../../../lib/json.ts';
+import { asObject, asString, isObject, type JsonObject, parseObject } from '../../../lib/json.ts';
 import { withMovedCitations } from '../../chat/citations.ts';
 import { indexOf, type KnownItem, type StreamEvent, StreamItems } from '../../responses/stream-items.ts';
 import type { AnswerWriter } from '../answer-writer.ts';
-import { type Asked, callId, callType, isCall, isPack, partsOf, unpacked } from './items.ts';
+import { type Asked, callId, callType, inputIn, isCall, isPack, partsOf, unpacked } from './items.ts';
 import { ENCRYPTED_DETAIL } from './messages.ts';
 
 interface SaidItem extends KnownItem {
@@ -28,6 +28,7 @@ const TEXTS: Readonly<Record<string, readonly [kind: Kind, index: string, whole:
   custom_tool_call_input: ['input', '', 'input'],
   reasoning_summary_text: ['thought', 'summary_index', 'text'],
   reasoning_text: ['thought', 'content_index', 'text'],
+  reasoning: ['thought', 'content_index', 'text'],
 };
 
 const OF_TEXT = /^response\.(\w+)\.(delta|done)$/;
@@ -51,36 +52,35 @@ export class AnswerDeltas {
     const { type, fields } = event;
     const [, name = '', phase] = OF_TEXT.exec(type) ?? [];
     const text = TEXTS[name];
-    const item = asObject(fields.item);
+    const { item } = fields;
     if (text) this.takeText(event, text, phase === 'done');
-    else if (type === 'response.output_item.done') this.takeItem(event, item);
-    else if (type === 'response.output_item.added') {
-      if (!this.isKnown(event, item)) this.opened(this.add(item, indexOf(event)));
-    } else if (type === 'response.output_text.annotation.added') {
+    else if (type === 'response.output_text.annotation.added') {
       const state = this.items.find(event, {});
       if (state) this.cite(state, numberIn(fields, 'content_index'), [fields.annotation]);
-    }
+    } else if (!isObject(item)) return;
+    else if (type === 'response.output_item.done') this.takeItem(event, item);
+    else if (type === 'response.output_item.added' && !this.isKnown(event, item))
+      this.opened(this.add(item, indexOf(event)));
   }
 
   /**
    * Takes the items of the whole answer: those that no event has ended say what is left.
    *
    * @param isCut whether the answer is cut short: then a call without whole arguments is none
+   * @returns all items; none if what has been said is in none of them
    */
-  takeOutput(output: readonly JsonObject[], isCut: boolean): void {
+  takeOutput(output: readonly JsonObject[], isCut: boolean): readonly JsonObject[] {
     this.isCut = isCut;
     const { states } = this.items;
-    if (states.length >= output.length && states.every(({ done }) => done)) return;
     const isStreamed = states.length > 0;
-    for (const [index, item] of output.entries()) {
+    const isSaid = states.length >= output.length && states.every(({ done }) => done);
+    for (const [index, item] of isSaid ? [] : output.entries()) {
       const known = isStreamed ? this.items.findInOutput(index, item) : undefined;
       if (!known?.done) this.ended(known ?? this.add(item, undefined), item);
     }
-  }
-
-  /** The items that have ended. */
-  get output(): JsonObject[] {
-    return this.items.ended;
+    const { ended } = this.items;
+    if (ended.length < states.length) return [];
+    return ended.length > output.length ? ended : output;
   }
 
   private add(added: JsonObject, index: number | undefined): SaidItem {
@@ -204,11 +204,10 @@ export class AnswerDeltas {
   /** A call that the model could not finish is not given out. */
   private endedCall(state: SaidItem, item: JsonObject): void {
     const isUnfinished = item.status === 'incomplete' || item.status === 'in_progress';
-    const isHalf =
-      this.isCut && item.type === 'function_call' && parseObject(asString(item.arguments)) === undefined;
+    const isHalf = this.isCut && item.type === 'function_call' && parseObject(inputIn(item)) === undefined;
     if (state.call === undefined && (isUnfinished || isHalf)) return;
     const calls = unpacked(item, this.asked);
-    const text = asString(item.type === 'custom_tool_call' ? item.input : item.arguments);
+    const text = inputIn(item);
     if (calls.length > 1 || calls[0] !== item) for (const call of calls) this.ended(stateOf(call), call);
     else if (state.call === undefined) this.begin(state, item, text);
     else this.say(state, { kind: 'input', at: 0, group: '', text, isDone: true });

@@ -1,5 +1,6 @@
 /** Items of an answer: their calls in chat's form, their usage, and how they are kept. */
 import { asObject, asString, isObject, type JsonObject, parseJson } from '../../../lib/json.ts';
+import { inputText } from '../../call-input.ts';
 import type { CallType, ChunkHead } from '../answer-writer.ts';
 import type { KeptOutput } from '../bridge.ts';
 import { says } from '../chat-fields.ts';
@@ -45,6 +46,11 @@ export function callId({ call_id, id }: JsonObject): string {
   return asString(call_id) || asString(id);
 }
 
+/** What a call is made with. */
+export function inputIn({ type, arguments: args, input }: JsonObject): string {
+  return inputText(type === 'custom_tool_call' ? input : args);
+}
+
 /** The type of a call in chat. */
 export function callType({ type }: JsonObject): CallType {
   return type === 'custom_tool_call' ? 'custom' : 'function';
@@ -53,11 +59,12 @@ export function callType({ type }: JsonObject): CallType {
 /**
  * The items of a whole answer, to be sent again. Messages and calls have no ids: with an id, the
  * upstream demands the reasoning before it. Reasoning that the upstream has only stored is gone
- * once the answer is over.
+ * once the answer is over, and it refuses reasoning that nothing follows.
  */
 export function keptOutput(items: readonly JsonObject[], { names }: Asked): KeptOutput | undefined {
-  const kept = items.flatMap((item) => keptItem(item, names) ?? []);
-  return kept.length > 0 ? { api: 'responses', json: JSON.stringify(kept) } : undefined;
+  const kept = items.map((item) => keptItem(item, names)).filter((item) => item !== undefined);
+  const said = kept.slice(0, kept.findLastIndex(({ type }) => type !== 'reasoning') + 1);
+  return said.length > 0 ? { api: 'responses', json: JSON.stringify(said) } : undefined;
 }
 
 function keptItem(item: JsonObject, names: ShortNames): JsonObject | undefined {
@@ -68,8 +75,11 @@ function keptItem(item: JsonObject, names: ShortNames): JsonObject | undefined {
     if (content === '') return undefined;
     return { type, role, content, ...(says(phase) ? { phase } : {}) };
   }
-  if (isCall(item)) return { type, ...rest, call_id: names.short(callId(item), 'call_') };
-  if (type !== 'reasoning') return item;
+  if (isCall(item)) {
+    const input = type === 'function_call' ? { arguments: inputIn(item) } : {};
+    return { type, ...rest, ...input, call_id: names.short(callId(item), 'call_') };
+  }
+  if (type !== 'reasoning') return typeof type === 'string' ? item : undefined;
   const { summary = [], content, encrypted_content } = rest;
   const thoughts = Array.isArray(content) && content.length > 0 ? { content } : {};
   if (typeof encrypted_content !== 'string' && !thoughts.content) return undefined;
@@ -78,7 +88,7 @@ function keptItem(item: JsonObject, names: ShortNames): JsonObject | undefined {
 
 /** The items of a response; undefined if it has no list. */
 export function outputIn({ output }: JsonObject): JsonObject[] | undefined {
-  return Array.isArray(output) ? output.map(asObject) : undefined;
+  return Array.isArray(output) ? output.filter(isObject) : undefined;
 }
 
 /** The parts of a message, or of reasoning. A message that was kept is a text. */

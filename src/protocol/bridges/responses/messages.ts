@@ -114,6 +114,8 @@ function answerItems(message: JsonObject, writing: Writing): string[] {
     ...(text === '' ? [] : [{ role: 'assistant', content: text }]),
     ...callsIn(message).map((call) => callFrom(call, writing)),
   ];
+  // Reasoning that nothing follows is refused.
+  if (items.length === 0) return [];
   return [
     ...reasoningFrom(message).flatMap((item) => reasoningItems(item, writing.options)),
     ...items.map((item) => JSON.stringify(item)),

@@ -452,13 +452,13 @@ describe('a stream of Messages in chat', () => {
       const frames = frame ? stream.push(frame) : [];
       return { kept, frames: frames.map((bytes) => decoder.decode(bytes)).join('') };
     };
-    for (const event of [START, begun(0, text('')), ended('end_turn')]) push(event);
+    for (const event of [START, begun(0, text('So.')), ended('end_turn')]) push(event);
     const last = push(STOP);
 
     expect(last.kept).toBeUndefined();
     expect(last.frames).toContain('"finish_reason":"stop"');
-    const message = { role: 'assistant', content: null, refusal: null };
-    expect(stream.kept).toEqual({ api: 'messages', json: '[{"type":"text","text":""}]', message });
+    const message = { role: 'assistant', content: 'So.', refusal: null };
+    expect(stream.kept).toEqual({ api: 'messages', json: '[{"type":"text","text":"So."}]', message });
   });
 
   it('has comments for pings, nothing for unknown events, and passes comments', () => {

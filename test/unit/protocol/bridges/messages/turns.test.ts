@@ -47,6 +47,7 @@ describe('messages of chat in Messages', () => {
         user([
           { type: 'image_url', image_url: { url: `data:image/png;base64,${PNG}`, detail: 'low' } },
           { type: 'image_url', image_url: { url: 'https://a.test/b.png' } },
+          { type: 'image_url', image_url: `data:image/jpg;base64,${PNG}` },
           { type: 'file', file: { filename: 'a.pdf', file_data: `data:application/pdf;base64,${PDF}` } },
           { type: 'file', file: { file_data: PDF } },
           { type: 'file', file: { file_data: `data:text/plain;base64,${btoa('Words.')}` } },
@@ -56,6 +57,7 @@ describe('messages of chat in Messages', () => {
         user([
           { type: 'image', source: { type: 'base64', media_type: 'image/png', data: PNG } },
           { type: 'image', source: { type: 'url', url: 'https://a.test/b.png' } },
+          { type: 'image', source: { type: 'base64', media_type: 'image/jpeg', data: PNG } },
           {
             type: 'document',
             source: { type: 'base64', media_type: 'application/pdf', data: PDF },

@@ -491,6 +491,8 @@ describe('a message', () => {
     expect(inputOf([message], { leavesOutReasoning: true })).toEqual([
       { role: 'assistant', content: 'Yes.' },
     ]);
+    // Nothing would follow it.
+    expect(inputOf([user, { ...message, content: '' }])).toEqual(inputOf([user]));
   });
 
   describe('whose output is kept', () => {
