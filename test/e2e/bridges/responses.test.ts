@@ -1,15 +1,13 @@
 /** Chat clients of a model that takes tools over the Responses API alone. */
 import type { ServerResponse } from 'node:http';
 import type OpenAI from 'openai';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Report } from '../../../src/memory/plan/report.ts';
-import { type Behaviour, behave, refuse, sendJson } from '../../../tools/upstream/behaviours.ts';
+import { type Behaviour, refuse, sendJson } from '../../../tools/upstream/behaviours.ts';
 import { type BilledBody, Vendor } from '../../../tools/upstream/invoice.ts';
 import { eventsOf, type ResponseAnswer, responseOf } from '../../../tools/upstream/response.ts';
-import { CHAT_LOOPS } from '../../support/clients/chat-loops.ts';
 import { deploy, KEY } from '../../support/deployment/deployment.ts';
 import type { WithMemory } from '../../support/deployment/memory-report.ts';
-import { runs } from '../../support/laws/runs.ts';
 
 type Json = Record<string, unknown>;
 type Message = { role: string } & Json;
@@ -305,52 +303,5 @@ describe('a chat client whose model needs the Responses API', () => {
     const text = await response.text();
     expect(text).toContain('"error":');
     expect(text).not.toContain('[DONE]');
-  });
-});
-
-/**
- * A model that counts what it has thought, and knows only as much of it as it is sent: over chat,
- * nothing. It looks so often, and then says what it knows.
- */
-const counting =
-  (steps: number): Behaviour =>
-  (request, response, recorded) => {
-    const { body } = recorded;
-    const elements = (body.input ?? body.messages) as Json[];
-    const looked = elements.filter(({ type, role }) => role === 'tool' || type === 'function_call_output');
-    const known = elements.filter(({ type }) => type === 'reasoning').length;
-    const id = `call_${++made}`;
-    const said =
-      looked.length < steps
-        ? { toolCalls: [{ id, name: 'look', arguments: JSON.stringify({ at: known }) }] }
-        : { content: `I have looked ${looked.length} times, and know of ${known}.` };
-    if (body.input) send(body, said, response);
-    else void behave({ type: 'answer', ...said }, request, response, recorded);
-  };
-
-const STEPS = runs(8, 30);
-
-describe.each(CHAT_LOOPS)('the loop of %s', (_, loop) => {
-  it.each([
-    { stream: false, api: 'responses', knows: STEPS },
-    { stream: true, api: 'responses', knows: STEPS },
-    { stream: false, api: 'chat', knows: 0 },
-  ])('has all that its model has thought, which chat alone loses ($api, stream: $stream)', async (given) => {
-    const { stream, api, knows } = given;
-    deployment.upstream.become({ responses: counting(STEPS), chat: counting(STEPS) });
-    onTestFinished(() => deployment.upstream.become({ responses: reasoning }));
-    const looked: number[] = [];
-    const said = await loop({
-      ...{ baseURL: `${deployment.url}/v1`, apiKey: KEY, model: MODEL, stream },
-      headers: { 'x-memory-strategy': JSON.stringify({ mode: 'auto', upstream_api: api }) },
-      task: `Look around, ${++made}.`,
-      look: (at) => {
-        looked.push(at);
-        return `Nothing, ${looked.length}.`;
-      },
-    });
-    expect(said).toBe(`I have looked ${STEPS} times, and know of ${knows}.`);
-    expect(looked).toEqual(Array.from({ length: STEPS }, (_, at) => (knows > 0 ? at : 0)));
-    expect(sent()).toHaveLength(knows > 0 ? STEPS + 1 : 0);
   });
 });

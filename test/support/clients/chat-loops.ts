@@ -34,6 +34,27 @@ export type ChatLoop = (setting: ChatSetting) => Promise<string>;
 
 const MOST_STEPS = 40;
 
+const openAi: ChatLoop = async ({ baseURL, apiKey, headers, model, task, stream, look }) => {
+  const { completions } = new OpenAI({ apiKey, maxRetries: 0, baseURL, defaultHeaders: headers }).chat;
+  const called = {
+    ...{ name: LOOK, description: 'Looks.', parameters: PARAMETERS, parse: JSON.parse },
+    function: ({ at }: { at: number }) => look(at),
+  };
+  const asked = {
+    model,
+    messages: [
+      { role: 'system' as const, content: INSTRUCTIONS },
+      { role: 'user' as const, content: task },
+    ],
+    tools: [{ type: 'function' as const, function: called }],
+  };
+  const options = { maxChatCompletions: MOST_STEPS };
+  const runner = stream
+    ? completions.runTools({ ...asked, stream }, options)
+    : completions.runTools(asked, options);
+  return (await runner.finalContent()) ?? '';
+};
+
 const aiSdk: ChatLoop = async ({ baseURL, apiKey, headers, model, task, stream, look }) => {
   const options = {
     model: createOpenAI({ apiKey, baseURL, headers }).chat(model),
@@ -97,6 +118,7 @@ async function joined<Chunk extends { concat(other: Chunk): Chunk }>(
 }
 
 export const CHAT_LOOPS: readonly (readonly [name: string, loop: ChatLoop])[] = [
+  ['openai', openAi],
   ['@ai-sdk/openai', aiSdk],
   ['@openai/agents', agents],
   ['@langchain/openai', langChain],
