@@ -4,6 +4,7 @@
  * none that says something is lost without a word.
  */
 import { asObject, type JsonObject } from '../../lib/json.ts';
+import { isThinkingPart } from '../chat/reasoning.ts';
 import type { AskedForm } from './answer-writer.ts';
 import type { BridgeOptions, BridgeRefusal, ChatBody } from './bridge.ts';
 
@@ -97,6 +98,11 @@ function unknown(param: string): BridgeRefusal {
 /** The parts of a content; none of a text. */
 export function partsIn(content: unknown): JsonObject[] {
   return Array.isArray(content) ? content.map(asObject) : [];
+}
+
+/** Whether a part of an answer is reasoning, which some clients write among its words. */
+export function isThought({ type }: JsonObject): boolean {
+  return type === 'reasoning' || isThinkingPart(type);
 }
 
 /** Members of messages, with what clients send back of answers, which says nothing new. */

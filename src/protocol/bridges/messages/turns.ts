@@ -12,7 +12,7 @@ import { asObject, asString, isObject, type JsonObject, parseJson, parseObject }
 import { isThinking } from '../../messages/answer-blocks.ts';
 import { MARK_FIELD } from '../../messages/block.ts';
 import type { BridgeOptions, ChatBody, KeptOutput } from '../bridge.ts';
-import { callsIn, noteMembers } from '../chat-fields.ts';
+import { callsIn, isThought, noteMembers } from '../chat-fields.ts';
 import type { ShortNames } from '../short-names.ts';
 import { blocksOf, noteParts, withMark } from './parts.ts';
 import { echoedThinking } from './thinking.ts';
@@ -196,7 +196,7 @@ function answerBlocks(message: JsonObject, kept: KeptOutput | undefined, writing
   if (kept?.api === 'messages' && writing.ids.keep(calls.map(({ id }) => asString(id))))
     return keptBlocks(kept.json, mark, writing);
   const said = [...blocksOf(message.content), ...blocksOf(message.refusal)].filter(
-    (block) => !isThinking(block),
+    (block) => !isThought(block),
   );
   if (said.length + calls.length === 0) return [];
   const thinking = writing.options.leavesOutReasoning ? [] : echoedThinking(message);

@@ -5,7 +5,7 @@
  */
 import { asObject, asString, isObject, type JsonObject, parseJson } from '../../../lib/json.ts';
 import type { BridgeOptions, ChatBody, KeptOutput } from '../bridge.ts';
-import { callsIn, noteMembers, says } from '../chat-fields.ts';
+import { callsIn, isThought, noteMembers, says } from '../chat-fields.ts';
 import type { ShortNames } from '../short-names.ts';
 
 /** How clients echo encrypted reasoning (https://openrouter.ai/docs/use-cases/reasoning-tokens). */
@@ -125,7 +125,8 @@ function answerItems(message: JsonObject, writing: Writing): string[] {
 /** Text and refusal of an answer, in its content and beside it. */
 function saidIn({ content, refusal }: JsonObject): string {
   const parts: unknown[] = Array.isArray(content) ? content : [{ text: content }];
-  const texts = parts.map(asObject).map((part) => asString(part.text) || asString(part.refusal));
+  const words = parts.map(asObject).filter((part) => !isThought(part));
+  const texts = words.map((part) => asString(part.text) || asString(part.refusal));
   return [texts.join(''), asString(refusal)].filter(Boolean).join('\n\n');
 }
 

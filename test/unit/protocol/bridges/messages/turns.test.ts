@@ -317,6 +317,7 @@ describe('answers that are kept', () => {
     ['in `thinking_blocks`', { thinking_blocks: [thought('Hm.')] }, [thought('Hm.')]],
     ['repeated there', { provider_specific_fields: { thinking_blocks: [thought('Hm.')] } }, [thought('Hm.')]],
     ['in the content', { content: [thought('Hm.'), text('I look.')] }, [thought('Hm.')]],
+    ['in the content, as a text', { content: [{ type: 'reasoning', text: 'Hm.' }, text('I look.')] }, []],
     ['unsigned', { thinking_blocks: [{ type: 'thinking', thinking: 'Hm.' }] }, []],
     ['of another vendor', { reasoning_details: [{ type: 'reasoning.encrypted', data: 'd' }] }, []],
     ['as a text', { reasoning_content: 'Hm.' }, []],

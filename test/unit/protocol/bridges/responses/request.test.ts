@@ -348,6 +348,14 @@ describe('a message', () => {
       { role: 'assistant', content: 'Yes.', reasoning_content: 'Hm.', reasoning: 'Hm.' },
       { role: 'assistant', content: 'Yes.' },
     ],
+    [
+      'with reasoning among its parts',
+      {
+        role: 'assistant',
+        content: ['reasoning', 'thinking', 'text'].map((type) => ({ type, text: `${type}.` })),
+      },
+      { role: 'assistant', content: 'text.' },
+    ],
   ])('%s', (_, message, item) => {
     const body = bodyOf({ messages: [message] });
     expect(body.input).toEqual([item]);
