@@ -1,15 +1,10 @@
 /** `GET /metrics`: the deployment's metrics, for its operator (docs/design.md#11-observability). */
-import type { Context } from 'hono';
-import type { AppEnv } from '../request/services.ts';
 import { exposition } from '../storage/metrics/families.ts';
-import { servicesForOperator } from './admin/operator.ts';
+import type { RouteContext } from './context.ts';
 import { stored } from './stored.ts';
 
-/** A 404 in deployments without `METRICS_TOKEN`. */
-export async function getMetrics(c: Context<AppEnv>): Promise<Response> {
-  const services = servicesForOperator(c, 'METRICS_TOKEN');
-  if (!services) return c.notFound();
-  const { metrics, metricsObject } = services;
+export async function getMetrics(c: RouteContext): Promise<Response> {
+  const { metrics, metricsObject } = c.get('services');
   const counts = await stored(c, async () => {
     await metrics.send();
     return metricsObject((stub) => stub.read());

@@ -9,6 +9,7 @@ import { postBackup } from './admin/backup.ts';
 import { deleteCaller, getCaller, patchCaller, putCaller } from './admin/caller.ts';
 import { listCallers } from './admin/callers.ts';
 import { getAdminHealth } from './admin/health.ts';
+import type { OperatorToken } from './admin/operator.ts';
 import { getOverview } from './admin/overview.ts';
 import { postRestore } from './admin/restore.ts';
 import { deleteBlock, getBlock, listBlocks, putBlock } from './blocks.ts';
@@ -50,8 +51,8 @@ interface Route extends RoutePath {
    * Whether the upstream has routes of this path, too: other methods and paths below are forwarded.
    */
   readonly shared?: true;
-  /** Whether the route asks for a token of the operator, and for no caller's key. */
-  readonly isForOperator?: true;
+  /** The token of the operator that opens it, instead of a caller's key. */
+  readonly token?: OperatorToken;
 }
 
 /** A path comes before those that match it by a parameter. */
@@ -62,7 +63,7 @@ export const ROUTES: readonly Route[] = [
   { path: '/health', handlers: { GET: getHealth } },
   // Claude Code asks whether somebody is there.
   { path: '/api/hello', handlers: { GET: getHealth } },
-  { path: '/metrics', handlers: { GET: getMetrics } },
+  { path: '/metrics', handlers: { GET: getMetrics }, token: 'METRICS_TOKEN' },
   { path: '/openapi.json', handlers: { GET: getOpenApi } },
   { path: '/docs', handlers: { GET: getReference } },
   { path: '/docs/search', handlers: { GET: searchDocs } },
@@ -96,18 +97,18 @@ export const ROUTES: readonly Route[] = [
   {
     path: '/v1/admin/session',
     handlers: { POST: postSession, DELETE: deleteSession },
-    isForOperator: true,
+    token: 'ADMIN_TOKEN',
   },
-  { path: '/v1/admin/health', handlers: { GET: getAdminHealth }, isForOperator: true },
-  { path: '/v1/admin/overview', handlers: { GET: getOverview }, isForOperator: true },
-  { path: '/v1/admin/callers', handlers: { GET: listCallers }, isForOperator: true },
+  { path: '/v1/admin/health', handlers: { GET: getAdminHealth }, token: 'ADMIN_TOKEN' },
+  { path: '/v1/admin/overview', handlers: { GET: getOverview }, token: 'ADMIN_TOKEN' },
+  { path: '/v1/admin/callers', handlers: { GET: listCallers }, token: 'ADMIN_TOKEN' },
   {
     path: '/v1/admin/callers/:name',
     handlers: { GET: getCaller, PUT: putCaller, PATCH: patchCaller, DELETE: deleteCaller },
-    isForOperator: true,
+    token: 'ADMIN_TOKEN',
   },
-  { path: '/v1/admin/backup', handlers: { POST: postBackup }, isForOperator: true },
-  { path: '/v1/admin/restore', handlers: { POST: postRestore }, isForOperator: true },
+  { path: '/v1/admin/backup', handlers: { POST: postBackup }, token: 'ADMIN_TOKEN' },
+  { path: '/v1/admin/restore', handlers: { POST: postRestore }, token: 'ADMIN_TOKEN' },
   { path: '/v1/mcp', handlers: { POST: mcp } },
 
   { path: '/v1/refs', handlers: { GET: listRefs } },
@@ -154,7 +155,7 @@ export function isRoute(path: string): boolean {
   return path.startsWith('/v1/') && NAMES.has(path.split('/')[2]);
 }
 
-const FOR_OPERATORS = pathsOf(({ isForOperator }) => isForOperator === true);
+const FOR_OPERATORS = pathsOf(({ token }) => token !== undefined);
 
 /**
  * All below the version but the routes of models, and what is read beside routes of the upstream.

@@ -3,21 +3,20 @@
  * sealed under `PRECIS_SECRET`, so the operator's program sees no contents.
  */
 import { Buffer } from 'node:buffer';
-import type { Context } from 'hono';
 import * as z from 'zod';
 import { concat } from '../../lib/bytes.ts';
 import { parseObject } from '../../lib/json.ts';
 import { once } from '../../lib/once.ts';
 import { readBody } from '../../request/body.ts';
 import { ApiError, invalid } from '../../request/errors.ts';
-import type { AppEnv, Services } from '../../request/services.ts';
+import type { Services } from '../../request/services.ts';
 import { type BackupBeginning, backUp } from '../../storage/backup/backup.ts';
 import { callerRegister, REGISTER } from '../../storage/objects.ts';
 import { tenantAfter } from '../../storage/tenant/all-tenants.ts';
 import { isTenantId, type Tenant, tenantsOf } from '../../tenant/identity.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
+import type { RouteContext } from '../context.ts';
 import { stored } from '../stored.ts';
-import { servicesForOperator } from './operator.ts';
 
 /** In bytes. A place to go on has the name of a conversation, and little else. */
 const LARGEST_BODY = 64 * 1024;
@@ -31,10 +30,8 @@ const backupBody = once(() => {
   ]);
 });
 
-/** A 404 in deployments without `ADMIN_TOKEN`. */
-export async function postBackup(c: Context<AppEnv>): Promise<Response> {
-  const services = servicesForOperator(c, 'ADMIN_TOKEN');
-  if (!services) return c.notFound();
+export async function postBackup(c: RouteContext): Promise<Response> {
+  const services = c.get('services');
   const beginning = await readBeginning(c.req.raw, services);
   const { bucket, conversation, user, tenant, tenants, log } = services;
   const named = knownTenants(services).map(({ id }) => id);

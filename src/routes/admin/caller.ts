@@ -1,5 +1,4 @@
 /** `/v1/admin/callers/:name`: reads, adds, changes and deletes one caller, without its key. */
-import type { Context } from 'hono';
 import { limitsFault } from '../../caller-limits.ts';
 import { parseObject } from '../../lib/json.ts';
 import type { CallerLimits } from '../../memory/money/caller-limits.ts';
@@ -7,11 +6,11 @@ import { callerLimitsSchema } from '../../memory/money/caller-schema.ts';
 import { inWords, quote } from '../../memory/strategy/hint.ts';
 import { readBody } from '../../request/body.ts';
 import { ApiError, invalid } from '../../request/errors.ts';
-import type { AppEnv, Services } from '../../request/services.ts';
+import type { Services } from '../../request/services.ts';
 import type { CallerChange } from '../../storage/tenant/callers.ts';
+import type { RouteContext } from '../context.ts';
 import { deleted, stored } from '../stored.ts';
 import { isTenantName, type KnownCaller, KnownCallers } from './known-callers.ts';
-import { servicesForOperator } from './operator.ts';
 
 /** In bytes. */
 const LARGEST_BODY = 64 * 1024;
@@ -34,17 +33,14 @@ interface AskedChange {
 }
 
 /** `GET /v1/admin/callers/{name}`. */
-export async function getCaller(c: Context<AppEnv>): Promise<Response> {
-  const asked = askedFor(c);
-  if (!asked) return c.notFound();
-  const { callers, name } = asked;
-  return shownCaller(c, callers, await stored(c, () => callers.find(name)));
+export async function getCaller(c: RouteContext): Promise<Response> {
+  const { callers, name } = askedFor(c);
+  return c.json(await stored(c, async () => callers.shown(await callers.find(name))));
 }
 
 /** `PUT /v1/admin/callers/{name}`: adds a caller, or sets one, also one that was deleted. */
-export async function putCaller(c: Context<AppEnv>): Promise<Response> {
+export async function putCaller(c: RouteContext): Promise<Response> {
   const asked = askedFor(c);
-  if (!asked) return c.notFound();
   const { callers, services, name } = asked;
   const { state = 'active', limits = null, newKey } = await readChange(c.req.raw);
   const found = await stored(c, () => foundOrNew(callers, name, services));
@@ -54,9 +50,8 @@ export async function putCaller(c: Context<AppEnv>): Promise<Response> {
 }
 
 /** `PATCH /v1/admin/callers/{name}`: changes what the body names. */
-export async function patchCaller(c: Context<AppEnv>): Promise<Response> {
+export async function patchCaller(c: RouteContext): Promise<Response> {
   const asked = askedFor(c);
-  if (!asked) return c.notFound();
   const { callers, name } = asked;
   const { newKey, ...changes } = await readChange(c.req.raw);
   const found = await stored(c, () => callers.find(name));
@@ -69,10 +64,8 @@ export async function patchCaller(c: Context<AppEnv>): Promise<Response> {
  * `DELETE /v1/admin/callers/{name}`: deletes all data of a caller, whose key is refused from then
  * on, also while it is in `ACCESS_KEYS`. What takes longer is deleted in the background (202).
  */
-export async function deleteCaller(c: Context<AppEnv>): Promise<Response> {
-  const asked = askedFor(c);
-  if (!asked) return c.notFound();
-  const { callers, services, name } = asked;
+export async function deleteCaller(c: RouteContext): Promise<Response> {
+  const { callers, services, name } = askedFor(c);
   const gone = await stored(c, async () => {
     const found = await callers.find(name);
     await register(services, found, { state: 'deleted', keyHash: null, limits: null });
@@ -96,10 +89,9 @@ interface Asked {
   readonly name: string;
 }
 
-/** Undefined in deployments without `ADMIN_TOKEN`. @throws ApiError `invalid_api_key` */
-function askedFor(c: Context<AppEnv>): Asked | undefined {
-  const services = servicesForOperator(c, 'ADMIN_TOKEN');
-  return services && { services, callers: new KnownCallers(services), name: c.req.param('name') ?? '' };
+function askedFor(c: RouteContext): Asked {
+  const services = c.get('services');
+  return { services, callers: new KnownCallers(services), name: c.req.param('name') ?? '' };
 }
 
 /** @throws ApiError `caller_not_found` for what can't be added */
@@ -120,7 +112,7 @@ async function foundOrNew(callers: KnownCallers, name: string, { config }: Servi
  * @param key a new one, shown in this answer alone
  */
 async function change(
-  c: Context<AppEnv>,
+  c: RouteContext,
   { services, callers, name }: Asked,
   found: KnownCaller,
   changes: Pick<AskedChange, 'state' | 'limits'>,
@@ -156,10 +148,6 @@ async function register(
   const change = { name, tenant: kind === 'tenant' ? (tenant ?? null) : null, ...changes };
   await services.register((stub) => stub.changeCaller(change));
   services.callers.changed();
-}
-
-async function shownCaller(c: Context<AppEnv>, callers: KnownCallers, found: KnownCaller): Promise<Response> {
-  return c.json(await stored(c, () => callers.shown(found)));
 }
 
 /** @throws ApiError that names the field */

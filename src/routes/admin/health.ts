@@ -1,18 +1,17 @@
 /** `GET /v1/admin/health`: whether the parts of the deployment do their work, for its operator. */
-import type { Context } from 'hono';
 import { baseUrlOf, type Config } from '../../config.ts';
 import { StoreError } from '../../lib/store-error.ts';
 import { within } from '../../lib/time-limit.ts';
 import { VERSION } from '../../lib/version.ts';
 import { logCaught } from '../../log.ts';
 import type { DeploymentHealth, Part, PartHealth } from '../../reference/schemas/admin.ts';
-import type { AppEnv, Services } from '../../request/services.ts';
+import type { Services } from '../../request/services.ts';
 import { conversationMemory, tenantMemory, userMemory } from '../../storage/objects.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
 import { ANTHROPIC, OPENAI, type UpstreamApi } from '../../upstream/api.ts';
 import { keyPathOf } from '../../upstream/key-verdict.ts';
 import { askModel, type ModelServer } from '../../upstream/model-client.ts';
-import { servicesForOperator } from './operator.ts';
+import type { RouteContext } from '../context.ts';
 
 /** Names what is written for a moment, and the objects that are asked. No tenant has the name. */
 const PROBE = 'health';
@@ -21,7 +20,7 @@ const PROBE = 'health';
 const LONGEST_ANSWER = 1024 * 1024;
 
 type Found = Pick<PartHealth, 'status' | 'reason'>;
-type Look = (services: Services, c: Context<AppEnv>) => Promise<Found>;
+type Look = (services: Services, c: RouteContext) => Promise<Found>;
 
 const OK: Found = { status: 'ok', reason: null };
 
@@ -71,10 +70,8 @@ const LOOKS: Readonly<Record<Part, Look>> = {
     model(embeddings, 'EMBEDDINGS', 'not configured: archives are searched by words alone'),
 };
 
-/** A 404 in deployments without `ADMIN_TOKEN`. */
-export async function getAdminHealth(c: Context<AppEnv>): Promise<Response> {
-  const services = servicesForOperator(c, 'ADMIN_TOKEN');
-  if (!services) return c.notFound();
+export async function getAdminHealth(c: RouteContext): Promise<Response> {
+  const services = c.get('services');
   const names = Object.keys(LOOKS) as Part[];
   const parts = await Promise.all(names.map((name) => look(name, services, c)));
   const health: DeploymentHealth = {
@@ -89,7 +86,7 @@ export async function getAdminHealth(c: Context<AppEnv>): Promise<Response> {
 }
 
 /** One part. What it fails with is logged. */
-async function look(name: Part, services: Services, c: Context<AppEnv>): Promise<PartHealth> {
+async function look(name: Part, services: Services, c: RouteContext): Promise<PartHealth> {
   const begin = performance.now();
   const timed = (found: Found): PartHealth => ({ name, ...found, ms: Math.round(performance.now() - begin) });
   try {

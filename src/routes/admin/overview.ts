@@ -3,7 +3,6 @@
  * an operator should look at. From the sums that tenants' objects have anyway: no content, no name
  * of a conversation, and a bounded number of storage calls, which the answer says.
  */
-import type { Context } from 'hono';
 import { AT_ONCE, fewAtOnce } from '../../lib/slots.ts';
 import { DAY_MS, dayOf, monthOf } from '../../lib/utc-time.ts';
 import { logCaught } from '../../log.ts';
@@ -19,16 +18,16 @@ import {
 import { lostOf, type Period, summaryText, unbilledOf } from '../../memory/run/period-summary.ts';
 import { byCost } from '../../memory/run/ranked-conversations.ts';
 import type { Overview } from '../../reference/schemas/overview.ts';
-import type { AppEnv, Services } from '../../request/services.ts';
+import type { Services } from '../../request/services.ts';
 import { logNameOf } from '../../storage/conversation/names.ts';
 import type { TenantOverview } from '../../storage/tenant/remote.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
+import type { RouteContext } from '../context.ts';
 import { type DayRange, daysIn, daysJson, rangeOf, sumsJson } from '../conversations/days.ts';
 import { lossesJson, periodOf } from '../conversations/summary.ts';
 import { countIn, type PageSizes } from '../page-size.ts';
 import { stored } from '../stored.ts';
 import { type KnownCaller, KnownCallers } from './known-callers.ts';
-import { servicesForOperator } from './operator.ts';
 
 /**
  * Tenants that are read. With the usual number and the register an invocation makes 42 calls, of 50
@@ -58,13 +57,10 @@ export interface ReadOverview {
   readonly tenants: { readonly active: number; readonly read: number; readonly failed: number };
 }
 
-/** A 404 in deployments without `ADMIN_TOKEN`. */
-export async function getOverview(c: Context<AppEnv>): Promise<Response> {
-  const services = servicesForOperator(c, 'ADMIN_TOKEN');
-  if (!services) return c.notFound();
-  const range = rangeOf(daysIn(c.req.query('days')));
-  const most = countIn('most', c.req.query('most'), TENANTS);
-  const read = await stored(c, () => readOverview(services, range, most));
+export async function getOverview(c: RouteContext): Promise<Response> {
+  const range = rangeOf(daysIn(c));
+  const most = countIn(c, 'most', TENANTS);
+  const read = await stored(c, () => readOverview(c.get('services'), range, most));
   return c.json(overviewJson(read, range));
 }
 

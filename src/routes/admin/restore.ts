@@ -1,13 +1,11 @@
 /** `POST /v1/admin/restore`: puts records of a backup back, for the deployment's operator. */
-import type { Context } from 'hono';
 import { checkUnencoded, readBody } from '../../request/body.ts';
 import { ApiError } from '../../request/errors.ts';
-import type { AppEnv } from '../../request/services.ts';
 import { NO_CHAIN, recordsIn } from '../../storage/backup/records.ts';
 import { type Restored, type RestoreFault, restore } from '../../storage/backup/restore.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
+import type { RouteContext } from '../context.ts';
 import { stored } from '../stored.ts';
-import { servicesForOperator } from './operator.ts';
 
 /** In bytes. A record has at least one object of R2, whatever its size. */
 const LARGEST_BODY = 48 * 1024 * 1024;
@@ -26,10 +24,7 @@ const FAULTS: Readonly<Record<RestoreFault, string>> = {
   incomplete: 'needs earlier records that were not restored: begin again with the first one',
 };
 
-/** A 404 in deployments without `ADMIN_TOKEN`. */
-export async function postRestore(c: Context<AppEnv>): Promise<Response> {
-  const services = servicesForOperator(c, 'ADMIN_TOKEN');
-  if (!services) return c.notFound();
+export async function postRestore(c: RouteContext): Promise<Response> {
   const after = c.req.query('after') ?? NO_CHAIN;
   if (!CHAIN.test(after))
     throw new ApiError(
@@ -45,12 +40,12 @@ export async function postRestore(c: Context<AppEnv>): Promise<Response> {
     throw new ApiError('invalid_backup', 'The body does not consist of whole records of a backup.');
   if (records.length > MOST_RECORDS)
     throw new ApiError('invalid_backup', `The body has more than ${MOST_RECORDS} records.`);
-  const { bucket, conversation, user, tenant, tenants, log } = services;
+  const { bucket, conversation, user, tenant, tenants, memory, log } = c.get('services');
   const ports = { bucket, conversation, user, tenant, log, deployment: tenants.ofDeployment() };
   const done = await stored(c, () => restore(records, after, ports), TIME_LIMITS.backupMs);
   if (!done.ok)
     throw new ApiError('invalid_backup', `Record ${done.index + 1} of the body ${FAULTS[done.fault]}.`);
-  for (const owner of done.owners) services.memory.forget(owner);
+  for (const owner of done.owners) memory.forget(owner);
   return c.json({ object: 'memory.restored', records: records.length, restored: added(done.restored) });
 }
 

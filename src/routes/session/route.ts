@@ -2,7 +2,6 @@
  * `/v1/session` and `/v1/admin/session`: the inspector's sign-ins. One that begins takes the key of
  * the request; one that is renewed is what the browser has kept (`tenant/session.ts`).
  */
-import type { Context } from 'hono';
 import { deleteCookie, setCookie } from 'hono/cookie';
 import { parseObject } from '../../lib/json.ts';
 import { urlOf } from '../../lib/request-url.ts';
@@ -10,10 +9,9 @@ import { secondsOf } from '../../lib/seconds.ts';
 import { DAY_MS } from '../../lib/utc-time.ts';
 import { readBody } from '../../request/body.ts';
 import { invalid } from '../../request/errors.ts';
-import type { AppEnv } from '../../request/services.ts';
 import { tenantsOf } from '../../tenant/identity.ts';
 import { type Session, sealSession } from '../../tenant/session.ts';
-import { servicesForOperator } from '../admin/operator.ts';
+import type { RouteContext } from '../context.ts';
 import { stored } from '../stored.ts';
 import { verifiedTenant } from '../verified-tenant.ts';
 import { ended, SESSION_COOKIE, SESSION_PATHS } from './sign-in.ts';
@@ -31,10 +29,8 @@ const LARGEST_BODY = 1_024;
 const OPERATOR = 'operator';
 
 /** `POST`: begins a sign-in, or renews the kept one. */
-export async function postSession(c: Context<AppEnv>): Promise<Response> {
-  const whose = await signingIn(c);
-  if (!whose) return c.notFound();
-  const { of, owners } = whose;
+export async function postSession(c: RouteContext): Promise<Response> {
+  const { of, owners } = await signingIn(c);
   const kept = c.get('session');
   const services = c.get('services');
   const now = Date.now();
@@ -64,34 +60,31 @@ export async function postSession(c: Context<AppEnv>): Promise<Response> {
 }
 
 /** `DELETE`: ends the sign-in of this browser; with `everywhere=true` all that began before. */
-export async function deleteSession(c: Context<AppEnv>): Promise<Response> {
-  const whose = await signingIn(c);
-  if (!whose) return c.notFound();
+export async function deleteSession(c: RouteContext): Promise<Response> {
+  const { of, owners } = await signingIn(c);
   const everywhere = c.req.query('everywhere') ?? 'false';
   if (everywhere !== 'true' && everywhere !== 'false')
     throw invalid('everywhere', "'everywhere' must be true or false.");
   if (everywhere === 'true')
-    await stored(c, () => c.get('services').register((stub) => stub.signOut(whose.owners, Date.now())));
-  deleteCookie(c, SESSION_COOKIE, cookieOf(c, whose.of));
+    await stored(c, () => c.get('services').register((stub) => stub.signOut(owners, Date.now())));
+  deleteCookie(c, SESSION_COOKIE, cookieOf(c, of));
   return c.json({ object: 'memory.session.deleted', everywhere: everywhere === 'true', deleted: true });
 }
 
 /**
  * Whose sign-in it is, and the names by which the register knows that.
  *
- * @returns undefined in a deployment without an operator's token
  * @throws ApiError for a key that the upstream does not accept, as for stored data
  */
 async function signingIn(
-  c: Context<AppEnv>,
-): Promise<{ readonly of: Session['of']; readonly owners: readonly string[] } | undefined> {
-  if (c.req.path === SESSION_PATHS.operator)
-    return servicesForOperator(c, 'ADMIN_TOKEN') && { of: 'operator', owners: [OPERATOR] };
+  c: RouteContext,
+): Promise<{ readonly of: Session['of']; readonly owners: readonly string[] }> {
+  if (c.req.path === SESSION_PATHS.operator) return { of: 'operator', owners: [OPERATOR] };
   const tenant = await verifiedTenant(c, 'change');
   return { of: 'caller', owners: tenantsOf(tenant).map(({ id }) => id) };
 }
 
-async function pageSession(c: Context<AppEnv>, kept: Session, now: number): Promise<object> {
+async function pageSession(c: RouteContext, kept: Session, now: number): Promise<object> {
   const ends = Math.min(now + PAGE_MS, kept.ends);
   const { csrf, ...session } = kept;
   const token = await sealSession(c.get('services').tenants, 'page', { ...session, ends });
@@ -105,7 +98,7 @@ async function keepIn(request: Request): Promise<keyof typeof LASTS> {
   throw invalid('keep', '\'keep\' must be "tab" or "browser".');
 }
 
-function cookieOf(c: Context<AppEnv>, of: Session['of']) {
+function cookieOf(c: RouteContext, of: Session['of']) {
   const secure = urlOf(c.req.raw).protocol === 'https:';
   return { path: SESSION_PATHS[of], httpOnly: true, sameSite: 'Strict', secure } as const;
 }

@@ -1,11 +1,11 @@
 /** Sign-ins of the inspector in requests: the secret in one replaces it. */
 
-import type { Context } from 'hono';
 import { getCookie } from 'hono/cookie';
 import { ApiError } from '../../request/errors.ts';
-import type { AppEnv, Services } from '../../request/services.ts';
+import type { Services } from '../../request/services.ts';
 import { openSession, SESSION_PREFIX, type Session } from '../../tenant/session.ts';
 import { bearerToken } from '../../upstream/api.ts';
+import type { RouteContext } from '../context.ts';
 
 /** The routes that begin, renew and end a sign-in, by whose it is. */
 export const SESSION_PATHS = { caller: '/v1/session', operator: '/v1/admin/session' } as const;
@@ -39,7 +39,7 @@ export function mayBeSignedIn(headers: Headers, path: string): boolean {
  * @throws ApiError `session_ended`, `forbidden_origin`
  */
 export async function openSignIn(
-  c: Context<AppEnv>,
+  c: RouteContext,
   services: Services,
   takes: Session['of'] | undefined,
 ): Promise<Session | undefined> {
@@ -76,7 +76,7 @@ function checkSamePage(headers: Headers): void {
     throw new ApiError('forbidden_origin', "A page of another origin can't sign in here.");
 }
 
-function become(c: Context<AppEnv>, { header, value }: Session): void {
+function become(c: RouteContext, { header, value }: Session): void {
   const headers = new Headers(c.req.raw.headers);
   for (const name of ['authorization', 'x-api-key', 'cookie', KEPT_HEADER]) headers.delete(name);
   headers.set(header, value);
