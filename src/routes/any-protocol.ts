@@ -1,5 +1,4 @@
 /** Bodies of our own routes, which hold a conversation of any protocol. */
-import type { Context } from 'hono';
 import { readRequest } from '../answer/read-call.ts';
 import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
 import type { JsonSpan } from '../protocol/json/outline.ts';
@@ -8,9 +7,9 @@ import type { ModelRequest } from '../protocol/model-request.ts';
 import { readBody } from '../request/body.ts';
 import { ApiError, invalid } from '../request/errors.ts';
 import type { RequestScope } from '../request/scope.ts';
-import type { AppEnv } from '../request/services.ts';
 import { ANTHROPIC, apiOfOpenAiBody, namesVersion } from '../upstream/api.ts';
 import { CHAT } from './chat.ts';
+import type { RouteContext } from './context.ts';
 import { MESSAGES } from './messages.ts';
 import { RESPONSES } from './responses.ts';
 
@@ -30,7 +29,7 @@ interface AnyBody {
  *
  * @throws ApiError
  */
-export async function anyBody(c: Context<AppEnv>): Promise<AnyBody> {
+export async function anyBody(c: RouteContext): Promise<AnyBody> {
   const { headers } = c.req.raw;
   const bytes = await readBody(c.req.raw, CHAT.field);
   if (c.get('api') !== ANTHROPIC) return { bytes, isMessages: false };

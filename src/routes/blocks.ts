@@ -1,5 +1,4 @@
 /** `/v1/blocks`: a tenant's memory blocks (docs/memory-blocks.md). */
-import type { Context } from 'hono';
 import { parseObject } from '../lib/json.ts';
 import { secondsOf } from '../lib/seconds.ts';
 import { charactersIn, isLabel, LABEL_FORM, LONGEST_BLOCK } from '../memory/strategy/block-text.ts';
@@ -7,8 +6,8 @@ import { quote } from '../memory/strategy/hint.ts';
 import { readBody } from '../request/body.ts';
 import { ApiError, invalid } from '../request/errors.ts';
 import { TenantBlocks } from '../request/memory-blocks.ts';
-import type { AppEnv } from '../request/services.ts';
 import { type ExpectedVersion, MOST_BLOCKS, type StoredBlock } from '../storage/tenant/blocks.ts';
+import type { RouteContext } from './context.ts';
 import { deleted, deletion, stored } from './stored.ts';
 import { verifiedTenant } from './verified-tenant.ts';
 
@@ -16,7 +15,7 @@ import { verifiedTenant } from './verified-tenant.ts';
 const LARGEST_BODY = 64 * 1024;
 
 /** `GET /v1/blocks`: all blocks without their texts, by label. */
-export async function listBlocks(c: Context<AppEnv>): Promise<Response> {
+export async function listBlocks(c: RouteContext): Promise<Response> {
   const blocks = await blocksOf(c, 'read');
   const listed = await stored(c, () => blocks.list());
   const data = listed.map(({ updated_at, ...block }) => ({
@@ -28,7 +27,7 @@ export async function listBlocks(c: Context<AppEnv>): Promise<Response> {
 }
 
 /** `GET /v1/blocks/{label}`: the newest version, or with `?version=` an earlier one. */
-export async function getBlock(c: Context<AppEnv>): Promise<Response> {
+export async function getBlock(c: RouteContext): Promise<Response> {
   const blocks = await blocksOf(c, 'read');
   const label = labelOf(c);
   const version = versionIn(c.req.query('version'), 'version');
@@ -41,7 +40,7 @@ export async function getBlock(c: Context<AppEnv>): Promise<Response> {
  * `PUT /v1/blocks/{label}`: sets the text. With `if-match`, or `version` in the body, only if the
  * block has that version.
  */
-export async function putBlock(c: Context<AppEnv>): Promise<Response> {
+export async function putBlock(c: RouteContext): Promise<Response> {
   const blocks = await blocksOf(c, 'change');
   const label = labelOf(c);
   const { text, version } = await readPut(c.req.raw);
@@ -59,7 +58,7 @@ export async function putBlock(c: Context<AppEnv>): Promise<Response> {
 }
 
 /** `DELETE /v1/blocks/{label}`: deletes the block and all its versions. */
-export async function deleteBlock(c: Context<AppEnv>): Promise<Response> {
+export async function deleteBlock(c: RouteContext): Promise<Response> {
   const blocks = await blocksOf(c, 'change');
   const label = labelOf(c);
   const expected = expectedIn(c, undefined);
@@ -74,12 +73,12 @@ export async function deleteBlock(c: Context<AppEnv>): Promise<Response> {
   return deleted(c, answer, true);
 }
 
-async function blocksOf(c: Context<AppEnv>, use: 'read' | 'change'): Promise<TenantBlocks> {
+async function blocksOf(c: RouteContext, use: 'read' | 'change'): Promise<TenantBlocks> {
   return new TenantBlocks(await verifiedTenant(c, use), c.get('services'));
 }
 
 /** @throws ApiError that names the label */
-function labelOf(c: Context<AppEnv>): string {
+function labelOf(c: RouteContext): string {
   const label = c.req.param('label') ?? '';
   if (isLabel(label)) return label;
   throw invalid('label', `The label of a memory block must have ${LABEL_FORM}.`);
@@ -105,7 +104,7 @@ async function readPut(request: Request): Promise<{ text: string; version: numbe
 }
 
 /** What `if-match` and the body expect. @throws ApiError that names the header */
-function expectedIn(c: Context<AppEnv>, inBody: number | undefined): ExpectedVersion {
+function expectedIn(c: RouteContext, inBody: number | undefined): ExpectedVersion {
   const header = c.req.header('if-match')?.trim();
   if (header === undefined || header === '') return inBody;
   const [, digits] = /^(?:W\/)?"?(\d{1,15})"?$/.exec(header) ?? [];
@@ -127,7 +126,7 @@ function versionIn(text: string | undefined, param: string): number | undefined 
   throw invalid(param, `${param} must be the number of a version, from 1 on.`);
 }
 
-function blockAnswer(c: Context<AppEnv>, { updated_at, ...block }: StoredBlock, more: object = {}): Response {
+function blockAnswer(c: RouteContext, { updated_at, ...block }: StoredBlock, more: object = {}): Response {
   const characters = charactersIn(block.text);
   const answer = { object: 'memory.block', ...block, characters, updated_at: secondsOf(updated_at), ...more };
   return c.json(answer, 200, { etag: `"${block.version}"` });

@@ -1,10 +1,9 @@
 /** `POST /v1/chat/completions`. */
-import type { Context } from 'hono';
 import { answerCall } from '../answer/answer-call.ts';
 import type { ModelApi } from '../answer/model-api.ts';
 import { chatFormat } from '../protocol/chat/format.ts';
 import { type ChatRequest, readChatRequest } from '../protocol/chat/request.ts';
-import type { AppEnv } from '../request/services.ts';
+import type { RouteContext } from './context.ts';
 import { tracedScope } from './scope-of.ts';
 
 export const CHAT: ModelApi<ChatRequest> = {
@@ -14,6 +13,6 @@ export const CHAT: ModelApi<ChatRequest> = {
   answers: chatFormat,
 };
 
-export function chatCompletions(c: Context<AppEnv>): Promise<Response> {
+export function chatCompletions(c: RouteContext): Promise<Response> {
   return answerCall(tracedScope(c), CHAT);
 }

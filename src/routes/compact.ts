@@ -1,6 +1,5 @@
 /** `POST /v1/compact`: returns the view and the report, without a completion. */
 
-import type { Context } from 'hono';
 import type { ModelApi } from '../answer/model-api.ts';
 import { readRequest, readWholeCall } from '../answer/read-call.ts';
 import { concat } from '../lib/bytes.ts';
@@ -28,13 +27,13 @@ import { sealingTenant } from '../request/callers/caller.ts';
 import { invalid } from '../request/errors.ts';
 import { checkPlanned } from '../request/known-key.ts';
 import { noteNamed } from '../request/named-refs.ts';
-import type { AppEnv } from '../request/services.ts';
 import { sealCompaction } from '../tenant/sealed-item.ts';
 import { makeCurrentView } from '../view/current-view.ts';
 import { workLimited } from '../view/limited-summary.ts';
 import type { MadeView, MakeViewOptions } from '../view/made-view.ts';
 import { anyBody, flag, holdsItems } from './any-protocol.ts';
 import { CHAT } from './chat.ts';
+import type { RouteContext } from './context.ts';
 import { MESSAGES } from './messages.ts';
 import { RESPONSES } from './responses.ts';
 import { scopeOf } from './scope-of.ts';
@@ -71,14 +70,14 @@ const ITEMS: CompactForm<ResponsesRequest> = {
   sealed: (text) => sealedItem(`cmp_${crypto.randomUUID().replaceAll('-', '')}`, text),
 };
 
-export async function compact(c: Context<AppEnv>): Promise<Response> {
+export async function compact(c: RouteContext): Promise<Response> {
   const { bytes, isMessages } = await anyBody(c);
   if (isMessages) return compactWith(c, MESSAGES_FORM, bytes);
   return holdsItems(bytes) ? compactWith(c, ITEMS, bytes) : compactWith(c, CHAT_FORM, bytes);
 }
 
 async function compactWith<Read extends ModelRequest>(
-  c: Context<AppEnv>,
+  c: RouteContext,
   form: CompactForm<Read>,
   bytes: Uint8Array,
 ): Promise<Response> {

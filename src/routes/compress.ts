@@ -3,7 +3,6 @@
  * (`protocol/headroom.ts`), by which a gateway has messages shortened before it asks its model. The
  * plan of any request answers them.
  */
-import type { Context } from 'hono';
 import { readRequest, readWholeCall } from '../answer/read-call.ts';
 import { CallLife } from '../listeners/life.ts';
 import { parseStrategy } from '../memory/modes/strategy.ts';
@@ -18,7 +17,6 @@ import { readBody } from '../request/body.ts';
 import type { Call } from '../request/call.ts';
 import { ApiError, invalid } from '../request/errors.ts';
 import { noteNamed } from '../request/named-refs.ts';
-import type { AppEnv } from '../request/services.ts';
 import { shelfOf } from '../request/shelf.ts';
 import { answerQuery, parseQuery } from '../retrieval/query.ts';
 import { storesOf } from '../storage/refs/store.ts';
@@ -26,12 +24,13 @@ import type { Tenant } from '../tenant/identity.ts';
 import { isOfOpenAi } from './any-protocol.ts';
 import { CHAT } from './chat.ts';
 import { viewAlone } from './compact.ts';
+import type { RouteContext } from './context.ts';
 import { MESSAGES } from './messages.ts';
 import { scopeOf } from './scope-of.ts';
 import { stored } from './stored.ts';
 import { verifiedTenant } from './verified-tenant.ts';
 
-export async function compress(c: Context<AppEnv>): Promise<Response> {
+export async function compress(c: RouteContext): Promise<Response> {
   const bytes = await readBody(c.req.raw, CHAT.field);
   const scope = scopeOf(c);
   const isAnthropic = hasAnthropicBlocks(bytes) && !isOfOpenAi(bytes);
@@ -83,7 +82,7 @@ function chosenFor(call: Call, isBypassed: boolean): Call {
 }
 
 /** `GET /v1/retrieve/{hash}`, with a `query` for a part of the content. */
-export async function getRetrieved(c: Context<AppEnv>): Promise<Response> {
+export async function getRetrieved(c: RouteContext): Promise<Response> {
   const tenant = await verifiedTenant(c, 'read');
   const hash = c.req.param('hash') ?? '';
   const found = HASH_PATTERN.test(hash) && (await stored(c, () => contentOf(c, tenant, hash)));
@@ -101,7 +100,7 @@ interface Found {
   readonly content: Uint8Array;
 }
 
-async function contentOf(c: Context<AppEnv>, tenant: Tenant, hash: string): Promise<Found | undefined> {
+async function contentOf(c: RouteContext, tenant: Tenant, hash: string): Promise<Found | undefined> {
   const services = c.get('services');
   const shelf = shelfOf(tenant, services, (work) => c.executionCtx.waitUntil(work));
   for (const store of storesOf(services.bucket, tenant)) {

@@ -1,5 +1,4 @@
 /** `GET /v1/deployment`: the deployment's configuration without secrets (docs/inspector.md). */
-import type { Context } from 'hono';
 import { type Env, VARIABLES, type VariableName } from '../config.ts';
 import { VERSION } from '../lib/version.ts';
 import { MODES } from '../memory/modes/strategy.ts';
@@ -7,7 +6,8 @@ import { RETIRED_VARIABLES } from '../memory/strategy/retired.ts';
 import type { DeploymentFacts } from '../reference/schemas/deployment.ts';
 import { identifiedBy } from '../request/callers/caller.ts';
 import { retiringModels } from '../request/retiring-models.ts';
-import type { AppEnv, Services } from '../request/services.ts';
+import type { Services } from '../request/services.ts';
+import type { RouteContext } from './context.ts';
 import { verifiedTenant } from './verified-tenant.ts';
 
 /**
@@ -41,7 +41,7 @@ const SHOWN: ReadonlySet<VariableName> = new Set([
   'LOG_LEVEL',
 ]);
 
-export async function getDeployment(c: Context<AppEnv>): Promise<Response> {
+export async function getDeployment(c: RouteContext): Promise<Response> {
   await verifiedTenant(c, 'read');
   const services = c.get('services');
   const retiring = await retiringModels(services.config, Date.now());

@@ -2,7 +2,6 @@
  * `POST /v1/explain`: what becomes of each message of an array under a strategy, and why. Stores
  * nothing, and asks no model.
  */
-import type { Context } from 'hono';
 import { keptAnswersOf } from '../answer/bridge/bridged-call.ts';
 import { readWholeCall } from '../answer/read-call.ts';
 import { withReasoningToDrop } from '../listeners/dropped-reasoning.ts';
@@ -18,13 +17,13 @@ import { ANSWER_OVERHEAD, type TokenCounter, toolTokens } from '../memory/tokens
 import type { Call } from '../request/call.ts';
 import { scheduleOfRequest } from '../request/callers/billing.ts';
 import { checkPlanned } from '../request/known-key.ts';
-import type { AppEnv } from '../request/services.ts';
 import type { MadeView } from '../view/made-view.ts';
 import { makeView } from '../view/make-view.ts';
 import { anyBody, flag, readAny } from './any-protocol.ts';
+import type { RouteContext } from './context.ts';
 import { scopeOf } from './scope-of.ts';
 
-export async function explain(c: Context<AppEnv>): Promise<Response> {
+export async function explain(c: RouteContext): Promise<Response> {
   const body = await anyBody(c);
   const scope = scopeOf(c);
   const { request, answers } = await readAny(body, scope);

@@ -1,17 +1,17 @@
 /** `GET /healthz`: whether the deployment can answer requests. */
-import type { Context } from 'hono';
 import type { Env } from '../config.ts';
 import { ConfigError } from '../config-error.ts';
 import { urlOf } from '../lib/request-url.ts';
 import { createObjectLog, errorFields } from '../log.ts';
-import { type AppEnv, servicesOf } from '../request/services.ts';
+import { servicesOf } from '../request/services.ts';
 import { checkSecrets } from '../tenant/published-secrets.ts';
+import type { RouteContext } from './context.ts';
 
 /**
  * Fails where the configuration is invalid: then every request fails. Anybody may ask, so the
  * answer doesn't name the variable; the log does, and the error of a request.
  */
-export function getHealth(c: Context<AppEnv>): Response {
+export function getHealth(c: RouteContext): Response {
   return isHealthy(c.env, urlOf(c.req.raw).hostname)
     ? c.json({ status: 'ok' })
     : c.json({ status: 'misconfigured' }, 503);

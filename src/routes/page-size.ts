@@ -7,13 +7,13 @@ export interface PageSizes {
   readonly largest: number;
 }
 
-/** The page size that the query parameter `limit` asks for. @throws ApiError */
-export function pageSize(limit: string | undefined, sizes: PageSizes): number {
-  return countIn('limit', limit, sizes);
+interface Asked {
+  readonly req: { query(name: string): string | undefined };
 }
 
-/** The number that a parameter asks for. @throws ApiError that names it */
-export function countIn(name: string, text: string | undefined, { usual, largest }: PageSizes): number {
+/** The number that a parameter of the query asks for. @throws ApiError that names it */
+export function countIn({ req }: Asked, name: string, { usual, largest }: PageSizes): number {
+  const text = req.query(name);
   if (text === undefined) return usual;
   const size = text.length <= String(largest).length && /^\d+$/.test(text) ? Number(text) : 0;
   if (size >= 1 && size <= largest) return size;

@@ -2,13 +2,12 @@
  * Any other `/v1/*`: forwarded untouched, with request and response streamed
  * (docs/design.md#5-routes).
  */
-import type { Context } from 'hono';
 import { askUpstream } from '../answer/ask-upstream.ts';
 import { unread } from '../answer/unread/unread-body.ts';
 import { topNamesOf } from '../protocol/top-fields.ts';
 import { checkCharset, checkUnencoded, readBody } from '../request/body.ts';
 import { ApiError } from '../request/errors.ts';
-import type { AppEnv } from '../request/services.ts';
+import type { RouteContext } from './context.ts';
 import { climbs } from './routing.ts';
 import { scopeOf } from './scope-of.ts';
 
@@ -18,7 +17,7 @@ import { scopeOf } from './scope-of.ts';
  */
 const SHARED = /^\/v1\/(chat\/completions|embeddings|models(\/[^/]+)?)$/;
 
-export async function passthrough(c: Context<AppEnv>): Promise<Response> {
+export async function passthrough(c: RouteContext): Promise<Response> {
   const scope = scopeOf(c);
   const { path } = c.req;
   const closed = scope.services.config.access !== undefined && !isShared(c.req.method, path);

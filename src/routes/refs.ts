@@ -1,10 +1,9 @@
 /** `/v1/refs`: reads, lists and deletes removed content (docs/design.md#5-routes). */
-import type { Context } from 'hono';
 import { secondsOf } from '../lib/seconds.ts';
 import { REF_PATTERN } from '../memory/conversation/refs.ts';
 import { hintFor, quote } from '../memory/strategy/hint.ts';
 import { ApiError, invalid } from '../request/errors.ts';
-import type { AppEnv, Services } from '../request/services.ts';
+import type { Services } from '../request/services.ts';
 import { shelfOf } from '../request/shelf.ts';
 import {
   type Answer,
@@ -17,14 +16,15 @@ import { definitionOf } from '../retrieval/tool.ts';
 import { type RefStore, storesOf, storesWith } from '../storage/refs/store.ts';
 import type { Metadata, Opened } from '../tenant/envelope.ts';
 import { type Tenant, tenantsOf } from '../tenant/identity.ts';
-import { otherCursor, type PageSizes, pageSize } from './page-size.ts';
+import type { RouteContext } from './context.ts';
+import { countIn, otherCursor, type PageSizes } from './page-size.ts';
 import { deleted, deletion, stored } from './stored.ts';
 import { verifiedTenant } from './verified-tenant.ts';
 
 const PAGE: PageSizes = { usual: 100, largest: 1000 };
 
 /** `GET` and `HEAD /v1/refs/{ref}`. */
-export async function getRef(c: Context<AppEnv>): Promise<Response> {
+export async function getRef(c: RouteContext): Promise<Response> {
   const { tenant, ref, services } = await target(c, 'read');
   const shelf = shelfOf(tenant, services, (work) => c.executionCtx.waitUntil(work));
   checkParameters(c);
@@ -43,12 +43,12 @@ export async function getRef(c: Context<AppEnv>): Promise<Response> {
 }
 
 /** `GET /v1/refs/tool`: the tool's definition, for callers with their own tool loop. */
-export function getRefTool(c: Context<AppEnv>): Response {
+export function getRefTool(c: RouteContext): Response {
   return c.json(definitionOf('retrieve_ref'));
 }
 
 /** `DELETE /v1/refs/{ref}`. */
-export async function deleteRef(c: Context<AppEnv>): Promise<Response> {
+export async function deleteRef(c: RouteContext): Promise<Response> {
   const { tenant, ref, services } = await target(c, 'change');
   services.memory.of('refs').delete(tenant.id, ref);
   if (!tenant.refs.owns(ref)) throw notFound(ref);
@@ -67,12 +67,12 @@ export async function deleteRef(c: Context<AppEnv>): Promise<Response> {
 }
 
 /** `GET /v1/refs`: a page of refs in key order. `cursor` is the last ref of the page before. */
-export async function listRefs(c: Context<AppEnv>): Promise<Response> {
+export async function listRefs(c: RouteContext): Promise<Response> {
   const services = c.get('services');
   const stores = storesOf(services.bucket, await verifiedTenant(c, 'read'));
   const cursor = c.req.query('cursor');
   if (cursor !== undefined && !REF_PATTERN.test(cursor)) throw otherCursor();
-  const limit = pageSize(c.req.query('limit'), PAGE);
+  const limit = countIn(c, 'limit', PAGE);
   const lists = await stored(c, () =>
     Promise.all(stores.map((store) => store.list(limit, cursor, services.log))),
   );
@@ -121,7 +121,7 @@ interface Target {
   readonly ref: string;
 }
 
-async function target(c: Context<AppEnv>, use: 'read' | 'change'): Promise<Target> {
+async function target(c: RouteContext, use: 'read' | 'change'): Promise<Target> {
   const services = c.get('services');
   const tenant = await verifiedTenant(c, use);
   const ref = c.req.param('ref') ?? '';
@@ -135,7 +135,7 @@ async function target(c: Context<AppEnv>, use: 'read' | 'change'): Promise<Targe
 }
 
 /** A parameter that is spelled wrong would answer with the whole content. @throws ApiError */
-function checkParameters(c: Context<AppEnv>): void {
+function checkParameters(c: RouteContext): void {
   const unknown = Object.keys(c.req.query()).find((name) => !QUERY_PARAMETERS.includes(name));
   if (unknown === undefined) return;
   const hint = hintFor(unknown, QUERY_PARAMETERS, 'they');
@@ -151,7 +151,7 @@ function notFound(ref: string): ApiError {
   );
 }
 
-function whole(c: Context<AppEnv>, ref: string, { content, metadata }: Opened): Response {
+function whole(c: RouteContext, ref: string, { content, metadata }: Opened): Response {
   const headers = safeHeaders(metadata.content_type);
   headers.set('accept-ranges', 'bytes');
   headers.set('etag', `"${ref}"`);

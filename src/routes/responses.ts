@@ -1,5 +1,4 @@
 /** `POST /v1/responses`, and its compaction and count of input tokens. */
-import type { Context } from 'hono';
 import { answerCall } from '../answer/answer-call.ts';
 import { askUpstream } from '../answer/ask-upstream.ts';
 import { compacted } from '../answer/compacted.ts';
@@ -22,8 +21,8 @@ import { type ResponsesRequest, readResponsesRequest } from '../protocol/respons
 import { readBody } from '../request/body.ts';
 import type { Call } from '../request/call.ts';
 import type { RequestScope } from '../request/scope.ts';
-import type { AppEnv } from '../request/services.ts';
 import type { Compaction } from '../view/compaction.ts';
+import type { RouteContext } from './context.ts';
 import { scopeOf, tracedScope } from './scope-of.ts';
 
 export const RESPONSES: ModelApi<ResponsesRequest> = {
@@ -47,12 +46,12 @@ export const RESPONSES: ModelApi<ResponsesRequest> = {
   },
 };
 
-export function responses(c: Context<AppEnv>): Promise<Response> {
+export function responses(c: RouteContext): Promise<Response> {
   return answerCall(tracedScope(c), RESPONSES);
 }
 
 /** `POST /v1/responses/compact`. Forwarded if the upstream stores the conversation. */
-export async function compactResponses(c: Context<AppEnv>): Promise<Response> {
+export async function compactResponses(c: RouteContext): Promise<Response> {
   const scope = scopeOf(c);
   const request = await readRequest(await readBody(c.req.raw, RESPONSES.field), RESPONSES, scope);
   checkState(request, scope);
@@ -71,7 +70,7 @@ function compactedItems({ request, chosen }: Call<ResponsesRequest>, compaction:
 }
 
 /** `POST /v1/responses/input_tokens`: of the view that would be sent. */
-export async function countResponsesInput(c: Context<AppEnv>): Promise<Response> {
+export async function countResponsesInput(c: RouteContext): Promise<Response> {
   const scope = scopeOf(c);
   const body = await readBody(c.req.raw, RESPONSES.field);
   const request = await readRequest(body, RESPONSES, scope);

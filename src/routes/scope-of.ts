@@ -1,11 +1,10 @@
-import type { Context } from 'hono';
 import { startTrace } from '../listeners/trace.ts';
 import { type RequestScope, scopeFor } from '../request/scope.ts';
-import type { AppEnv } from '../request/services.ts';
+import type { RouteContext } from './context.ts';
 
 /** The context of a handler's request. @throws ApiError `invalid_api_key` */
 export function scopeOf(
-  c: Context<AppEnv>,
+  c: RouteContext,
   { trace, named }: Pick<RequestScope, 'trace' | 'named'> = {},
 ): RequestScope {
   return scopeFor({
@@ -20,6 +19,6 @@ export function scopeOf(
 }
 
 /** The context of a request to a model, which is traced if the deployment has a collector. */
-export function tracedScope(c: Context<AppEnv>): RequestScope {
+export function tracedScope(c: RouteContext): RequestScope {
   return scopeOf(c, { trace: startTrace(c.req.raw, c.req.path, c.get('services')) });
 }

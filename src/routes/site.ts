@@ -10,7 +10,6 @@
  * `test/unit/repository/late-modules.test.ts` lists the leaves and checks this.
  */
 import { createHash } from 'node:crypto';
-import type { Context } from 'hono';
 import { version } from '../../package.json';
 import { createObjectLog, logCaught } from '../log.ts';
 import { modes } from '../memory/modes/table.ts';
@@ -20,7 +19,7 @@ import type { ApiDocument } from '../reference/document.ts';
 import type { Text } from '../reference/pages.ts';
 import { internalError } from '../request/errors.ts';
 import { heldSummarySchema } from '../request/sent-summary.ts';
-import type { AppEnv } from '../request/services.ts';
+import type { RouteContext } from './context.ts';
 import { sentOverviewSchema } from './conversations/sent-overview.ts';
 
 /** A text with its hash, as it is sent. */
@@ -45,12 +44,12 @@ const SAFE = {
 };
 
 /** `GET /openapi.json`. */
-export function getOpenApi(c: Context<AppEnv>): Promise<Response> {
+export function getOpenApi(c: RouteContext): Promise<Response> {
   return answer(c, 'application/json', async () => JSON.stringify(await documentOf()));
 }
 
 /** `GET /docs`: the document as a page. */
-export function getReference(c: Context<AppEnv>): Promise<Response> {
+export function getReference(c: RouteContext): Promise<Response> {
   return answer(c, HTML, async () => {
     const { pageOf } = await reference();
     return pageOf(await documentOf());
@@ -61,7 +60,7 @@ export function getReference(c: Context<AppEnv>): Promise<Response> {
  * `GET /docs/{page}`: a page of the documentation. With `.md` it is Markdown; without, HTML for
  * whoever asks for HTML, which browsers do, and Markdown for all others.
  */
-export async function getPage(c: Context<AppEnv>): Promise<Response> {
+export async function getPage(c: RouteContext): Promise<Response> {
   const { PAGES, docPage } = await reference();
   const asked = c.req.param('page') ?? '';
   const name = PAGES.has(asked) ? asked : `${asked}.md`;
@@ -74,7 +73,7 @@ export async function getPage(c: Context<AppEnv>): Promise<Response> {
 }
 
 /** `GET /docs/search?q=`: the sections that have all words of `q`, for browsers. */
-export async function searchDocs(c: Context<AppEnv>): Promise<Response> {
+export async function searchDocs(c: RouteContext): Promise<Response> {
   const { searchPage } = await reference();
   const { text, headers } = madeOf(await searchPage(c.req.query('q') ?? ''), HTML);
   return new Response(text, { headers: { ...SAFE, ...headers } });
@@ -86,7 +85,7 @@ function asksForHtml(accept = ''): boolean {
 }
 
 /** `GET /llms.txt`. */
-export function getLlmsText(c: Context<AppEnv>): Promise<Response> {
+export function getLlmsText(c: RouteContext): Promise<Response> {
   return answer(c, 'text/plain; charset=utf-8', async () => textOf((await reference()).LLMS_TEXT));
 }
 
@@ -111,7 +110,7 @@ async function documentOf(): Promise<ApiDocument> {
 }
 
 async function answer(
-  c: Context<AppEnv>,
+  c: RouteContext,
   type: string,
   make: () => Promise<string>,
   path = c.req.path,
@@ -123,7 +122,7 @@ async function answer(
 }
 
 /** @throws ApiError `internal_error`, logged, if it can't be made; the next request tries again */
-async function makeOnce(c: Context<AppEnv>, path: string, make: () => Promise<Made>): Promise<Made> {
+async function makeOnce(c: RouteContext, path: string, make: () => Promise<Made>): Promise<Made> {
   const making = made.get(path) ?? make();
   made.set(path, making);
   try {

@@ -1,16 +1,15 @@
 /** Calls to storage from routes: time limits, and failures as errors for the caller. */
 
-import type { Context } from 'hono';
 import { StoreError } from '../lib/store-error.ts';
 import { after } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
 import { ApiError, internalError } from '../request/errors.ts';
-import type { AppEnv } from '../request/services.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
+import type { RouteContext } from './context.ts';
 
 /** @throws ApiError `store_failed` if the work fails or takes too long */
 export async function stored<Value>(
-  c: Context<AppEnv>,
+  c: RouteContext,
   work: () => Promise<Value>,
   limitMs = TIME_LIMITS.routeStorageMs,
 ): Promise<Value> {
@@ -28,7 +27,7 @@ export async function stored<Value>(
  * @throws ApiError `store_failed` if the work fails, or has not begun in time
  */
 export async function deletion<Value>(
-  c: Context<AppEnv>,
+  c: RouteContext,
   work: (begin: () => void) => Promise<Value>,
 ): Promise<Value | 'under way'> {
   let state: 'waiting' | 'begun' | 'given up' = 'waiting';
@@ -55,13 +54,13 @@ export async function deletion<Value>(
  *
  * @param isGone whether everything is deleted; otherwise the deletion goes on
  */
-export function deleted(c: Context<AppEnv>, what: object, isGone: boolean): Response {
+export function deleted(c: RouteContext, what: object, isGone: boolean): Response {
   return c.json({ ...what, deleted: isGone }, isGone ? 200 : 202);
 }
 
 /** @throws ApiError if the work fails in time */
 async function inTime<Value>(
-  c: Context<AppEnv>,
+  c: RouteContext,
   work: Promise<Value>,
   limitMs = TIME_LIMITS.routeStorageMs,
 ): Promise<{ readonly value: Value } | 'late'> {
@@ -80,7 +79,7 @@ class Late extends Error {
   override readonly name = 'late';
 }
 
-function failed(c: Context<AppEnv>, error: unknown): ApiError {
+function failed(c: RouteContext, error: unknown): ApiError {
   const code = logCaught(c.get('services').log, 'error', 'storage has failed', error);
   if (error instanceof ApiError) return error;
   if (code === 'internal_error') return internalError();

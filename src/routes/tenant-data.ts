@@ -1,7 +1,6 @@
 /** `/v1/memory`: all of a tenant's data (docs/design.md#5-routes). */
-import type { Context } from 'hono';
-import type { AppEnv } from '../request/services.ts';
 import { type Tenant, tenantsOf } from '../tenant/identity.ts';
+import type { RouteContext } from './context.ts';
 import { deleted, stored } from './stored.ts';
 import { verifiedTenant } from './verified-tenant.ts';
 
@@ -9,7 +8,7 @@ import { verifiedTenant } from './verified-tenant.ts';
  * `DELETE /v1/memory`: deletes everything stored under the caller's key. What takes longer is
  * deleted in the background (202, `deleted: false`).
  */
-export async function deleteTenantData(c: Context<AppEnv>): Promise<Response> {
+export async function deleteTenantData(c: RouteContext): Promise<Response> {
   const services = c.get('services');
   const tenants = tenantsOf(await verifiedTenant(c, 'change'));
   const erase = ({ id }: Tenant) => services.tenant(id)((stub) => stub.erase());

@@ -2,14 +2,13 @@
  * `/v1/users/{user}/memory`: the summaries that a user's new conversations are given
  * (docs/design.md#5-routes).
  */
-import type { Context } from 'hono';
 import { secondsOf } from '../lib/seconds.ts';
 import { measureOf } from '../memory/models/facts.ts';
 import { DEFAULT_INJECTION, writeInjection } from '../memory/strategy/injection.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import { ApiError } from '../request/errors.ts';
 import { checked } from '../request/owner.ts';
-import type { AppEnv, Services } from '../request/services.ts';
+import type { Services } from '../request/services.ts';
 import { passagesOf } from '../request/user-archive.ts';
 import { MOST_PASSAGES } from '../retrieval/insert-passage.ts';
 import type { ArchivedText } from '../storage/archive/rows.ts';
@@ -18,6 +17,7 @@ import { conversationName, idOfSession, sessionIn, userName } from '../storage/c
 import type { UserEntry } from '../storage/tenant/remote.ts';
 import { type Tenant, tenantsOf } from '../tenant/identity.ts';
 import { MOST_CONVERSATIONS } from '../view/inject.ts';
+import type { RouteContext } from './context.ts';
 import { deleteConversation } from './conversations/memory.ts';
 import { deleted, deletion, stored } from './stored.ts';
 import { verifiedTenant } from './verified-tenant.ts';
@@ -29,7 +29,7 @@ const ALL = { except: '', most: 1_000 };
  * `GET /v1/users/{user}/memory`: a new conversation's block, all summaries, and the passages that
  * models have kept, newest first.
  */
-export async function getUserMemory(c: Context<AppEnv>): Promise<Response> {
+export async function getUserMemory(c: RouteContext): Promise<Response> {
   const { user, tenant, services } = await target(c, 'read');
   const entries = await stored(c, () => services.user(userName(tenant.id, user))((stub) => stub.latest(ALL)));
   const passages = await stored(c, () => passagesIn(user, tenant, services));
@@ -74,7 +74,7 @@ function injectionOf(entries: readonly UserEntry[], counter: TokenCounter): obje
 }
 
 /** `DELETE /v1/users/{user}/memory`. */
-export async function deleteUserMemory(c: Context<AppEnv>): Promise<Response> {
+export async function deleteUserMemory(c: RouteContext): Promise<Response> {
   const { user, tenant, services } = await target(c, 'change');
   const existed = await deletion(c, async (begin) => {
     const each: boolean[] = [];
@@ -95,7 +95,7 @@ export async function deleteUserMemory(c: Context<AppEnv>): Promise<Response> {
 }
 
 /** `DELETE /v1/users/{user}/memory/{conversation}`. */
-export async function deleteUserEntry(c: Context<AppEnv>): Promise<Response> {
+export async function deleteUserEntry(c: RouteContext): Promise<Response> {
   const { user, tenant, services } = await target(c, 'change');
   const id = checked(c.req.param('conversation') ?? '', 'conversation') ?? '';
   const existed = await deletion(c, async (begin) => {
@@ -134,7 +134,7 @@ interface Target {
   readonly services: Services;
 }
 
-async function target(c: Context<AppEnv>, use: 'read' | 'change'): Promise<Target> {
+async function target(c: RouteContext, use: 'read' | 'change'): Promise<Target> {
   const tenant = await verifiedTenant(c, use);
   const user = checked(c.req.param('user') ?? '', 'user') ?? '';
   return { user, tenant, services: c.get('services') };

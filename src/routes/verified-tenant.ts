@@ -1,11 +1,10 @@
-import type { Context } from 'hono';
 import { urlOf } from '../lib/request-url.ts';
 import { tenantOf } from '../request/callers/caller.ts';
 import { ApiError } from '../request/errors.ts';
-import type { AppEnv } from '../request/services.ts';
 import type { Tenant } from '../tenant/identity.ts';
 import { withoutKeys } from '../upstream/credentials.ts';
 import { verdictOn } from '../upstream/key-verdict.ts';
+import type { RouteContext } from './context.ts';
 
 /**
  * The tenant of a request for stored data, once the upstream has accepted its key.
@@ -13,7 +12,7 @@ import { verdictOn } from '../upstream/key-verdict.ts';
  * @param use without a verdict, reads depend on `UNVERIFIED_READS`, and changes are refused
  * @throws ApiError `invalid_api_key`, or `key_not_checked` if the upstream can't be asked
  */
-export async function verifiedTenant(c: Context<AppEnv>, use: 'read' | 'change'): Promise<Tenant> {
+export async function verifiedTenant(c: RouteContext, use: 'read' | 'change'): Promise<Tenant> {
   const services = c.get('services');
   const { headers } = c.req.raw;
   const api = c.get('api');

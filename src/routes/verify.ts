@@ -2,7 +2,6 @@
  * `POST /v1/verify`: makes the plan of a receipt anew, and says whether it is so. Stores nothing,
  * and asks no model.
  */
-import type { Context } from 'hono';
 import { readWholeCall } from '../answer/read-call.ts';
 import { VERSION } from '../lib/version.ts';
 import { parseStrategy, recalls } from '../memory/modes/strategy.ts';
@@ -13,10 +12,10 @@ import type { ModelRequest } from '../protocol/model-request.ts';
 import type { Call } from '../request/call.ts';
 import { ApiError, invalid } from '../request/errors.ts';
 import { checkPlanned } from '../request/known-key.ts';
-import type { AppEnv } from '../request/services.ts';
 import { makeView } from '../view/make-view.ts';
 import { hashesOf, isSigned, LARGEST_BODY } from '../view/receipt.ts';
 import { anyBody, readAny } from './any-protocol.ts';
+import type { RouteContext } from './context.ts';
 import { scopeOf } from './scope-of.ts';
 
 /** In bytes. A receipt with the longest instructions in its strategy takes less. */
@@ -30,7 +29,7 @@ interface Check {
   readonly reason?: string;
 }
 
-export async function verify(c: Context<AppEnv>): Promise<Response> {
+export async function verify(c: RouteContext): Promise<Response> {
   const body = await anyBody(c);
   const scope = scopeOf(c);
   const { request } = await readAny(body, scope);
@@ -96,25 +95,22 @@ async function planChecks(receipt: Receipt, call: Call): Promise<Check[]> {
     : await makeView(same, options);
   checkPlanned(made.report, scope);
   const hashes = hashesOf(same, made);
-  const isOther = (name: keyof ReceiptHashes): boolean => hashes[name] !== receipt.hashes[name];
-  const given: Check[] = [
-    checked('array', !isOther('array'), 'These are different messages.'),
-    checked('request', !isOther('request'), 'Model, tools or the limit of the answer differ.'),
-    checked(
-      'strategy',
-      !isOther('strategy'),
-      'The hash belongs to another strategy than the one in the receipt.',
-    ),
-    checked(
-      'prices',
-      !isOther('prices'),
-      'The facts about the model, the counting of tokens, or the limit of the upstream has changed since.',
-    ),
-  ];
+  const given = GIVEN.map(([name, differs]) => checked(name, hashes[name] === receipt.hashes[name], differs));
   const isSame = given.every(({ ok }) => ok);
   const following = madeChecks(receipt, hashes, isSame, !receipt.observed && recalls(strategy));
   return [...given, textCheck(receipt, hashes), ...following];
 }
+
+/** What a plan is made of, and what it means where the hash differs. */
+const GIVEN = [
+  ['array', 'These are different messages.'],
+  ['request', 'Model, tools or the limit of the answer differ.'],
+  ['strategy', 'The hash belongs to another strategy than the one in the receipt.'],
+  [
+    'prices',
+    'The facts about the model, the counting of tokens, or the limit of the upstream has changed since.',
+  ],
+] as const;
 
 /** Whoever reads and writes JSON may change its characters, and is not wrong for that. */
 function textCheck({ hashes: stated }: Receipt, hashes: ReceiptHashes): Check {

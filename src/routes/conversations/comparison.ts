@@ -2,30 +2,19 @@
  * `GET /v1/stats/comparison`: what a strategy on trial has saved in some days, or would have
  * (docs/answers-and-errors.md#on-trial).
  */
-import type { Context } from 'hono';
 import { type TriedSide, trialsIn } from '../../memory/run/trial-report.ts';
 import { joinTotals } from '../../memory/run/trials.ts';
 import type { ShownSide, StatsComparison } from '../../reference/schemas/comparison.ts';
-import type { AppEnv } from '../../request/services.ts';
-import { tenantsOf } from '../../tenant/identity.ts';
-import { stored } from '../stored.ts';
+import type { RouteContext } from '../context.ts';
 import { verifiedTenant } from '../verified-tenant.ts';
-import { daysIn, rangeOf } from './days.ts';
+import { askEach, daysIn, rangeOf } from './days.ts';
 
 /** Days are in UTC, the last one being today. */
-export async function getComparison(c: Context<AppEnv>): Promise<Response> {
-  const services = c.get('services');
-  const tenants = tenantsOf(await verifiedTenant(c, 'read'));
-  const days = daysIn(c.req.query('days'));
-  const [first, last] = rangeOf(days);
-  const totals = await stored(c, () =>
-    Promise.all(
-      tenants.map(async ({ id }) => {
-        await services.runOutboxes.settled(id);
-        return services.tenant(id)((stub) => stub.trials(first, last));
-      }),
-    ),
-  );
+export async function getComparison(c: RouteContext): Promise<Response> {
+  const tenant = await verifiedTenant(c, 'read');
+  const days = daysIn(c);
+  const range = rangeOf(days);
+  const totals = await askEach(c, tenant, (stub) => stub.trials(...range));
   const trials = trialsIn(totals.reduce(joinTotals, {}));
   const answer: StatsComparison = {
     object: 'memory.stats.comparison',

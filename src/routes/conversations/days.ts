@@ -1,5 +1,4 @@
 /** `GET /v1/stats?days=`: what a caller's requests have sent and cost, by day. */
-import type { Context } from 'hono';
 import { dateOfDay, dayOf } from '../../lib/utc-time.ts';
 import {
   type DaySums,
@@ -13,10 +12,11 @@ import {
 import type { FailureSums, MissSums, ModelSums } from '../../memory/run/named-sums.ts';
 import { aboutOf } from '../../memory/run/period-summary.ts';
 import type { StatsByDay, SumsOfDays } from '../../reference/schemas/conversations.ts';
-import type { AppEnv } from '../../request/services.ts';
+import type { TenantMemoryStub } from '../../storage/objects.ts';
 import { KEPT_DAYS } from '../../storage/tenant/usage.ts';
-import { tenantsOf } from '../../tenant/identity.ts';
+import { type Tenant, tenantsOf } from '../../tenant/identity.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
+import type { RouteContext } from '../context.ts';
 import { countIn } from '../page-size.ts';
 import { stored } from '../stored.ts';
 import { verifiedTenant } from '../verified-tenant.ts';
@@ -25,20 +25,11 @@ import { verifiedTenant } from '../verified-tenant.ts';
 const SHOWN_MODELS = 20;
 
 /** Days are in UTC, the last one being today. */
-export async function getDays(c: Context<AppEnv>, asked: string): Promise<Response> {
-  const services = c.get('services');
-  const tenants = tenantsOf(await verifiedTenant(c, 'read'));
-  const range = rangeOf(daysIn(asked));
-  const known = await stored(c, async () => {
-    const all = await Promise.all(
-      tenants.map(async ({ id }) => {
-        await services.runOutboxes.settled(id);
-        return services.tenant(id)((stub) => stub.days(...range));
-      }),
-    );
-    return all.reduce(joinDays, {});
-  });
-  const sums = eachDay(known, range);
+export async function getDays(c: RouteContext): Promise<Response> {
+  const tenant = await verifiedTenant(c, 'read');
+  const range = rangeOf(daysIn(c));
+  const known = await askEach(c, tenant, (stub) => stub.days(...range));
+  const sums = eachDay(known.reduce(joinDays, {}), range);
   return c.json({
     object: 'memory.stats.days',
     days: sums.length,
@@ -46,6 +37,24 @@ export async function getDays(c: Context<AppEnv>, asked: string): Promise<Respon
     total: sumsJson(sums.reduce(joinDaySums, NO_DAY_SUMS)),
     data: daysJson(sums, range),
   });
+}
+
+/**
+ * Asks the objects of a caller's tenants, once they have the events of requests that have ended.
+ *
+ * @throws ApiError `store_failed`
+ */
+export function askEach<Answer>(
+  c: RouteContext,
+  tenant: Tenant,
+  ask: (stub: TenantMemoryStub) => Promise<Answer>,
+): Promise<Answer[]> {
+  const { runOutboxes, tenant: open } = c.get('services');
+  const asked = tenantsOf(tenant).map(async ({ id }) => {
+    await runOutboxes.settled(id);
+    return open(id)(ask);
+  });
+  return stored(c, () => Promise.all(asked));
 }
 
 /** The first and the last of some days until today. */
@@ -124,6 +133,6 @@ function modelsJson(models: ModelSums): SumsOfDays['models'] {
 }
 
 /** How many days are asked for; without the parameter a week. @throws ApiError */
-export function daysIn(text: string | undefined): number {
-  return countIn('days', text, { usual: 7, largest: KEPT_DAYS });
+export function daysIn(c: RouteContext): number {
+  return countIn(c, 'days', { usual: 7, largest: KEPT_DAYS });
 }

@@ -2,21 +2,20 @@
  * `POST /v1/conversations/{id}/end`: makes the final summary of a conversation, and publishes it to
  * the user's other conversations (docs/design.md#5-routes).
  */
-import type { Context } from 'hono';
 import { readWholeCall } from '../../answer/read-call.ts';
 import { wholeSummary } from '../../memory/modes/strategy.ts';
 import type { ModelRequest, WireMessage } from '../../protocol/model-request.ts';
 import { ApiError } from '../../request/errors.ts';
-import type { AppEnv } from '../../request/services.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
 import { workLimited } from '../../view/limited-summary.ts';
 import { endSession } from '../../view/session-memory.ts';
 import { anyBody, readAny } from '../any-protocol.ts';
+import type { RouteContext } from '../context.ts';
 import { scopeOf } from '../scope-of.ts';
 import { stored } from '../stored.ts';
 import { target } from './memory.ts';
 
-export async function endConversation(c: Context<AppEnv>): Promise<Response> {
+export async function endConversation(c: RouteContext): Promise<Response> {
   const body = await anyBody(c);
   const { id, user, conversation, services } = await target(c, 'change');
   const scope = scopeOf(c, { named: { conversation: id, user } });

@@ -1,14 +1,14 @@
 /** `GET /v1/conversations`: the caller's conversations (docs/design.md#5-routes). */
-import type { Context } from 'hono';
 import { secondsOf } from '../../lib/seconds.ts';
 import { AT_ONCE } from '../../lib/slots.ts';
 import { billSumsJson } from '../../memory/money/bill-sums.ts';
 import { invalid } from '../../request/errors.ts';
-import type { AppEnv, Services } from '../../request/services.ts';
+import type { Services } from '../../request/services.ts';
 import { idsIn, openingIn } from '../../storage/conversation/names.ts';
 import { ORDERS, OUTCOMES, type Range, SORTS } from '../../storage/tenant/listing.ts';
 import { type Tenant, tenantsOf } from '../../tenant/identity.ts';
-import { otherCursor, type PageSizes, pageSize } from '../page-size.ts';
+import type { RouteContext } from '../context.ts';
+import { countIn, otherCursor, type PageSizes } from '../page-size.ts';
 import { stored } from '../stored.ts';
 import { verifiedTenant } from '../verified-tenant.ts';
 import {
@@ -33,10 +33,10 @@ const LONGEST_TEXT = 256;
  * With a search or a filter, a page may be shorter than its limit, or empty, and not be the last:
  * it looks at a bounded number of conversations.
  */
-export async function listConversations(c: Context<AppEnv>): Promise<Response> {
+export async function listConversations(c: RouteContext): Promise<Response> {
   const services = c.get('services');
   const tenants = tenantsOf(await verifiedTenant(c, 'read'));
-  const limit = pageSize(c.req.query('limit'), PAGE);
+  const limit = countIn(c, 'limit', PAGE);
   const status = oneOf(STATUSES, 'status', c.req.query('status'));
   const query = queryIn((name) => c.req.query(name));
   const place = placeIn(c.req.query('cursor'), query);

@@ -2,7 +2,6 @@
  * `/v1/conversations/{id}/memory`: a conversation's stored state and settings
  * (docs/design.md#5-routes).
  */
-import type { Context } from 'hono';
 import { parseObject } from '../../lib/json.ts';
 import { secondsOf } from '../../lib/seconds.ts';
 import { namesNone } from '../../memory/modes/strategy.ts';
@@ -11,7 +10,7 @@ import { parsedInjection, parsedStrategy } from '../../request/choose-strategy.t
 import { storedConversation } from '../../request/conversation.ts';
 import { ApiError, invalid } from '../../request/errors.ts';
 import { checked } from '../../request/owner.ts';
-import type { AppEnv, Services } from '../../request/services.ts';
+import type { Services } from '../../request/services.ts';
 import { checkSummarizer } from '../../request/summarizer-target.ts';
 import { TenantBucket } from '../../storage/bucket.ts';
 import {
@@ -26,6 +25,7 @@ import type { StoredConversation } from '../../summary/conversation.ts';
 import { readFromEither, type Tenant, tenantsOf } from '../../tenant/identity.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
 import { untilSettled } from '../../view/until-settled.ts';
+import type { RouteContext } from '../context.ts';
 import { deleted, deletion, stored } from '../stored.ts';
 import { verifiedTenant } from '../verified-tenant.ts';
 
@@ -33,7 +33,7 @@ import { verifiedTenant } from '../verified-tenant.ts';
 export const LARGEST_SETTINGS = 64 * 1024;
 
 /** `GET /v1/conversations/{id}/memory`. */
-export async function getMemory(c: Context<AppEnv>): Promise<Response> {
+export async function getMemory(c: RouteContext): Promise<Response> {
   const named = await target(c, 'read');
   return c.json(overviewJson(named.id, await overviewOfTarget(c, named)));
 }
@@ -42,7 +42,7 @@ export async function getMemory(c: Context<AppEnv>): Promise<Response> {
  * `POST /v1/conversations/{id}/memory/flush`: waits until nothing more is made in the background,
  * and says whether the memory is up to date then.
  */
-export async function flushMemory(c: Context<AppEnv>): Promise<Response> {
+export async function flushMemory(c: RouteContext): Promise<Response> {
   const named = await target(c, 'read');
   const { id, conversation, services } = named;
   const limitMs = TIME_LIMITS.flushMs + TIME_LIMITS.routeStorageMs;
@@ -60,10 +60,7 @@ export async function flushMemory(c: Context<AppEnv>): Promise<Response> {
 }
 
 /** @throws ApiError if nothing is stored of the conversation */
-async function overviewOfTarget(
-  c: Context<AppEnv>,
-  { id, user, tenant, services }: Target,
-): Promise<Overview> {
+async function overviewOfTarget(c: RouteContext, { id, user, tenant, services }: Target): Promise<Overview> {
   const overviewOf = (one: Tenant) => {
     const { memory } = storedConversation(user, { id }, one, services);
     return memory((stub) => stub.versions.overview());
@@ -77,7 +74,7 @@ async function overviewOfTarget(
  * `PATCH /v1/conversations/{id}/memory`: changes the settings that the body names; null erases. A
  * body with a mode is the strategy itself.
  */
-export async function patchMemory(c: Context<AppEnv>): Promise<Response> {
+export async function patchMemory(c: RouteContext): Promise<Response> {
   const { id, user, memory, conversation, services } = await target(c, 'change');
   const changes = await readChanges(c.req.raw, services);
   const isEmpty = Object.keys(changes).length === 0;
@@ -95,7 +92,7 @@ export async function patchMemory(c: Context<AppEnv>): Promise<Response> {
  * entry in the user's memory, and the contents and transcripts that no other conversation refers
  * to.
  */
-export async function deleteMemory(c: Context<AppEnv>): Promise<Response> {
+export async function deleteMemory(c: RouteContext): Promise<Response> {
   const { id, user, tenant, services } = await target(c, 'change');
   const existed = await deletion(c, async (begin) => {
     const each: boolean[] = [];
@@ -153,7 +150,7 @@ export interface Target {
 }
 
 /** The user is named by the header, or by the query where a client can't set headers. */
-export async function target(c: Context<AppEnv>, use: 'read' | 'change'): Promise<Target> {
+export async function target(c: RouteContext, use: 'read' | 'change'): Promise<Target> {
   const services = c.get('services');
   const tenant = await verifiedTenant(c, use);
   const id = checked(c.req.param('id') ?? '', 'id') ?? '';

@@ -2,19 +2,18 @@
  * `GET /v1/conversations/{id}/messages`: lists or searches a conversation's archive
  * (docs/design.md#5-routes).
  */
-import type { Context } from 'hono';
 import { concat } from '../../lib/bytes.ts';
 import type { Warning } from '../../memory/plan/report.ts';
 import { levels } from '../../protocol/json/outline.ts';
 import { scanObject } from '../../protocol/json/spans.ts';
 import { storedConversation } from '../../request/conversation.ts';
 import { invalid } from '../../request/errors.ts';
-import type { AppEnv } from '../../request/services.ts';
 import { Archive, type ArchivedMessage } from '../../storage/archive/archive.ts';
 import type { SearchPlace } from '../../storage/archive/search.ts';
 import { LONGEST_QUERY } from '../../storage/archive/text.ts';
 import { readFromEither, type Tenant } from '../../tenant/identity.ts';
-import { otherCursor, type PageSizes, pageSize } from '../page-size.ts';
+import type { RouteContext } from '../context.ts';
+import { countIn, otherCursor, type PageSizes } from '../page-size.ts';
 import { stored } from '../stored.ts';
 import { notFound, target } from './memory.ts';
 
@@ -26,9 +25,9 @@ const encoder = new TextEncoder();
  * A page of messages in the order they were archived. With `q`, the messages with its words, and
  * with a similar meaning if the deployment has embeddings, best match first.
  */
-export async function listMessages(c: Context<AppEnv>): Promise<Response> {
+export async function listMessages(c: RouteContext): Promise<Response> {
   const { id, user, tenant, services } = await target(c, 'read');
-  const limit = pageSize(c.req.query('limit'), PAGE);
+  const limit = countIn(c, 'limit', PAGE);
   const query = queryOf(c.req.query('q'));
   const cursor = c.req.query('cursor');
   const read = query === undefined ? listing(limit, cursor) : search(query, limit, cursor);

@@ -2,7 +2,6 @@
  * `GET /v1/conversations/{id}/requests`: the events of a conversation's requests
  * (docs/design.md#run-events).
  */
-import type { Context } from 'hono';
 import { secondsOf } from '../../lib/seconds.ts';
 import { billSumsJson } from '../../memory/money/bill-sums.ts';
 import type { ListedRun, RunEvent } from '../../memory/run/event.ts';
@@ -10,20 +9,20 @@ import { outlineOfRun } from '../../memory/run/outline.ts';
 import { whyOf } from '../../memory/run/why.ts';
 import { storedConversation } from '../../request/conversation.ts';
 import { ApiError, invalid } from '../../request/errors.ts';
-import type { AppEnv } from '../../request/services.ts';
 import type { Session } from '../../storage/conversation/names.ts';
 import type { ConversationMemoryStub } from '../../storage/objects.ts';
 import { readFromEither, type Tenant } from '../../tenant/identity.ts';
-import { otherCursor, type PageSizes, pageSize } from '../page-size.ts';
+import type { RouteContext } from '../context.ts';
+import { countIn, otherCursor, type PageSizes } from '../page-size.ts';
 import { stored } from '../stored.ts';
 import { notFound, type Target, target } from './memory.ts';
 
 const PAGE: PageSizes = { usual: 20, largest: 100 };
 
 /** A page of events, newest first, with the sums of all bills of the conversation. */
-export async function listRequests(c: Context<AppEnv>): Promise<Response> {
+export async function listRequests(c: RouteContext): Promise<Response> {
   const named = await target(c, 'read');
-  const limit = pageSize(c.req.query('limit'), PAGE);
+  const limit = countIn(c, 'limit', PAGE);
   const before = placeIn(c.req.query('cursor'));
   // One more shows whether there are more.
   const page = await read(
@@ -52,19 +51,19 @@ export async function listRequests(c: Context<AppEnv>): Promise<Response> {
 }
 
 /** One event, with the outline of its view. */
-export async function getRequest(c: Context<AppEnv>): Promise<Response> {
+export async function getRequest(c: RouteContext): Promise<Response> {
   return c.json(withOutline(await findRun(c, await target(c, 'read'))));
 }
 
 /** Why it was sent as it was, in a paragraph. */
-export async function getWhy(c: Context<AppEnv>): Promise<Response> {
+export async function getWhy(c: RouteContext): Promise<Response> {
   const event = await findRun(c, await target(c, 'read'));
   const { n, request_id } = event;
   return c.json({ object: 'memory.request.why', n, request_id, why: whyOf(event) });
 }
 
 /** The event that a path names. @throws ApiError if it is not kept */
-export async function findRun(c: Context<AppEnv>, named: Target): Promise<RunEvent> {
+export async function findRun(c: RouteContext, named: Target): Promise<RunEvent> {
   const n = numberIn(c.req.param('n') ?? '');
   const found = await read(
     c,
@@ -93,7 +92,7 @@ const OPENING = /^[0-9a-f]{64}$/;
  * this opening.
  */
 async function read<Found>(
-  c: Context<AppEnv>,
+  c: RouteContext,
   { id, user, tenant, services }: Target,
   call: (stub: ConversationMemoryStub) => Promise<Found>,
   isNothing: (found: Found) => boolean,

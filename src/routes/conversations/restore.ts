@@ -4,16 +4,15 @@
  */
 
 import { Buffer } from 'node:buffer';
-import type { Context } from 'hono';
 import { parseObject } from '../../lib/json.ts';
 import { scanBody } from '../../protocol/body.ts';
 import { forgetMemory } from '../../request/beliefs.ts';
 import { readBody } from '../../request/body.ts';
 import { ApiError, invalid } from '../../request/errors.ts';
-import type { AppEnv } from '../../request/services.ts';
 import type { ListedMemory, SavedMemory, Settings } from '../../storage/conversation/memories.ts';
 import { NO_TRANSCRIPT } from '../../summary/kept-transcript.ts';
 import type { Tenant } from '../../tenant/identity.ts';
+import type { RouteContext } from '../context.ts';
 import { stored } from '../stored.ts';
 import { checkSettings, LARGEST_SETTINGS, overviewJson, type Target, target } from './memory.ts';
 import { readOverview } from './sent-overview.ts';
@@ -25,7 +24,7 @@ const LARGEST_OVERVIEW = 8 * 1024 * 1024;
  * `PUT /v1/conversations/{id}/memory`: replaces what is kept of the conversation, except its
  * archive and its block of cross-session memory, or begins to keep it.
  */
-export async function putMemory(c: Context<AppEnv>): Promise<Response> {
+export async function putMemory(c: RouteContext): Promise<Response> {
   const named = await target(c, 'change');
   const { id, memory, conversation, services } = named;
   const saved = await readSaved(c.req.raw, named);

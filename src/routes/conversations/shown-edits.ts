@@ -2,13 +2,12 @@
  * `POST /v1/conversations/{id}/requests/{n}/view`: what was in the view of a request instead of
  * each edit (docs/design.md#5-routes).
  */
-import type { Context } from 'hono';
 import { readHistory } from '../../memory/conversation/history.ts';
 import { measureOf, TOKEN_ESTIMATORS } from '../../memory/models/facts.ts';
 import { shownEdits } from '../../memory/run/shown-edits.ts';
-import type { AppEnv } from '../../request/services.ts';
 import { sha256Hex } from '../../tenant/identity.ts';
 import { anyBody, readAny } from '../any-protocol.ts';
+import type { RouteContext } from '../context.ts';
 import { scopeOf } from '../scope-of.ts';
 import { target } from './memory.ts';
 import { findRun } from './requests.ts';
@@ -17,7 +16,7 @@ import { findRun } from './requests.ts';
  * Makes the texts again from the request's array, which the body has as `messages` or `input`.
  * Stores nothing, and asks no model.
  */
-export async function showEdits(c: Context<AppEnv>): Promise<Response> {
+export async function showEdits(c: RouteContext): Promise<Response> {
   const body = await anyBody(c);
   const named = await target(c, 'read');
   const event = await findRun(c, named);

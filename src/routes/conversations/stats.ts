@@ -2,12 +2,11 @@
  * `GET /v1/stats`: how long a caller's summaries take, how large their windows are, and what its
  * conversations have cost (docs/design.md#5-routes).
  */
-import type { Context } from 'hono';
 import { dateOfDay } from '../../lib/utc-time.ts';
 import { billSumsJson, joinSums, NO_SUMS } from '../../memory/money/bill-sums.ts';
-import type { AppEnv } from '../../request/services.ts';
 import type { GenerationTimes } from '../../storage/conversation/memories.ts';
 import { tenantsOf } from '../../tenant/identity.ts';
+import type { RouteContext } from '../context.ts';
 import { stored } from '../stored.ts';
 import { verifiedTenant } from '../verified-tenant.ts';
 import { getDays } from './days.ts';
@@ -19,12 +18,11 @@ const MOST_READ = 100;
 const NEWEST = { sort: 'created', order: 'desc', text: '' } as const;
 
 /** With `days`, only what was sent and cost by day, for which no conversation's object is asked. */
-export async function getStats(c: Context<AppEnv>): Promise<Response> {
-  const days = c.req.query('days');
-  return days === undefined ? getNewest(c) : getDays(c, days);
+export async function getStats(c: RouteContext): Promise<Response> {
+  return c.req.query('days') === undefined ? getNewest(c) : getDays(c);
 }
 
-async function getNewest(c: Context<AppEnv>): Promise<Response> {
+async function getNewest(c: RouteContext): Promise<Response> {
   const services = c.get('services');
   const tenants = tenantsOf(await verifiedTenant(c, 'read'));
   const all = await stored(c, async () => {

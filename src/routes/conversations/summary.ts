@@ -2,7 +2,6 @@
  * `GET /v1/stats/summary`: what a caller's requests of some days have saved, as sentences that can
  * be forwarded: JSON, text or a picture (docs/money.md#in-a-sentence).
  */
-import type { Context } from 'hono';
 import { dateOfDay } from '../../lib/utc-time.ts';
 import { joinDaySums, joinDays, NO_DAY_SUMS } from '../../memory/run/day-sums.ts';
 import { lostOf, type Period, summaryText, unbilledOf } from '../../memory/run/period-summary.ts';
@@ -15,15 +14,13 @@ import {
   NO_LOSSES,
 } from '../../memory/run/ranked-conversations.ts';
 import type { PeriodSummary } from '../../reference/schemas/conversations.ts';
-import type { AppEnv } from '../../request/services.ts';
 import { idsIn, openingIn } from '../../storage/conversation/names.ts';
 import type { TenantOverview } from '../../storage/tenant/remote.ts';
 import type { UsedConversation } from '../../storage/tenant/usage.ts';
-import { tenantsOf } from '../../tenant/identity.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
-import { stored } from '../stored.ts';
+import type { RouteContext } from '../context.ts';
 import { verifiedTenant } from '../verified-tenant.ts';
-import { type DayRange, daysIn, eachDay, rangeOf, sumsJson } from './days.ts';
+import { askEach, type DayRange, daysIn, eachDay, rangeOf, sumsJson } from './days.ts';
 import { summaryPicture } from './summary-picture.ts';
 
 /** How many of the conversations that have cost more are named. */
@@ -51,18 +48,10 @@ export function periodOf(overviews: readonly Pick<TenantOverview, 'days' | 'rank
   return { period, byDay };
 }
 
-export async function getSummary(c: Context<AppEnv>): Promise<Response> {
-  const services = c.get('services');
-  const tenants = tenantsOf(await verifiedTenant(c, 'read'));
-  const range = rangeOf(daysIn(c.req.query('days')));
-  const overviews = await stored(c, () =>
-    Promise.all(
-      tenants.map(async ({ id }) => {
-        await services.runOutboxes.settled(id);
-        return services.tenant(id)((stub) => stub.overview(...range, NAMED));
-      }),
-    ),
-  );
+export async function getSummary(c: RouteContext): Promise<Response> {
+  const tenant = await verifiedTenant(c, 'read');
+  const range = rangeOf(daysIn(c));
+  const overviews = await askEach(c, tenant, (stub) => stub.overview(...range, NAMED));
   const { period, byDay } = periodOf(overviews, range);
   const text = summaryText(period);
   c.header('vary', 'accept');

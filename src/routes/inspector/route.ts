@@ -1,8 +1,7 @@
 /** `/` and `/inspect`: the inspector, a page that is served from the bundle (docs/inspector.md). */
-import type { Context } from 'hono';
 import { urlOf } from '../../lib/request-url.ts';
-import type { AppEnv } from '../../request/services.ts';
 import { sha256Hex } from '../../tenant/identity.ts';
+import type { RouteContext } from '../context.ts';
 import { isHealthy } from '../health.ts';
 import { frontPage, inspectorPage } from './page.ts';
 
@@ -57,7 +56,7 @@ const HEADERS = {
 };
 
 /** `GET /`. It says as much of the configuration as `GET /healthz`. */
-export function getFrontPage({ env, req }: Context<AppEnv>): Response {
+export function getFrontPage({ env, req }: RouteContext): Response {
   const { origin, hostname } = urlOf(req.raw);
   return page(
     frontPage({ origin, isHealthy: isHealthy(env, hostname), keyOptional: env.LOCAL_TENANT !== undefined }),
@@ -65,12 +64,12 @@ export function getFrontPage({ env, req }: Context<AppEnv>): Response {
 }
 
 /** `GET /inspect`. It needs no key and no configuration: it says nothing about the deployment. */
-export function getInspector({ env }: Context<AppEnv>): Response {
+export function getInspector({ env }: RouteContext): Response {
   return page(inspectorPage({ keyOptional: env.LOCAL_TENANT !== undefined }));
 }
 
 /** `GET /inspect/{file}` */
-export async function getInspectorFile(c: Context<AppEnv>): Promise<Response> {
+export async function getInspectorFile(c: RouteContext): Promise<Response> {
   const name = c.req.param('file') ?? '';
   files ??= load();
   const file = (await files).get(name);

@@ -4,13 +4,12 @@
  * Both eras of the protocol have this address. A request of the revision 2026-07-28 says so in its
  * own `_meta`; any other is one of an earlier revision, most of which begin with `initialize`.
  */
-import type { Context } from 'hono';
 import { parseJson } from '../../lib/json.ts';
 import { errorFields, type Log } from '../../log.ts';
 import { readBody } from '../../request/body.ts';
 import { ApiError } from '../../request/errors.ts';
-import type { AppEnv } from '../../request/services.ts';
 import type { Tenant } from '../../tenant/identity.ts';
+import type { RouteContext } from '../context.ts';
 import { verifiedTenant } from '../verified-tenant.ts';
 import { createMcpServer, type ServedTool } from './server.ts';
 import { mcpTools } from './tools.ts';
@@ -37,7 +36,7 @@ const LARGEST_MESSAGE = 4 * 1024 * 1024;
 const BLANK: readonly number[] = [0x20, 0x09, 0x0a, 0x0d, 0xef, 0xbb, 0xbf];
 const OPENING_BRACKET = 0x5b;
 
-export async function mcp(c: Context<AppEnv>): Promise<Response> {
+export async function mcp(c: RouteContext): Promise<Response> {
   const { headers, url } = c.req.raw;
   // https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#security-warning
   const origin = headers.get('origin');
@@ -84,7 +83,7 @@ async function answered(
  * The request's tenant, or the answer to a request without a valid key. It names the scheme (RFC
  * 9110, section 11.6.1).
  */
-async function tenantOrChallenge(c: Context<AppEnv>): Promise<Tenant | Response> {
+async function tenantOrChallenge(c: RouteContext): Promise<Tenant | Response> {
   try {
     return await verifiedTenant(c, 'read');
   } catch (error) {

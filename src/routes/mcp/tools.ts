@@ -3,7 +3,6 @@
  * the key.
  */
 
-import type { Context } from 'hono';
 import type { Result } from '../../lib/result.ts';
 import { logCaught } from '../../log.ts';
 import { measureOf } from '../../memory/models/facts.ts';
@@ -12,7 +11,6 @@ import { isCarried, type Media } from '../../protocol/held-media.ts';
 import { storedConversation } from '../../request/conversation.ts';
 import { ApiError, invalid } from '../../request/errors.ts';
 import { checked } from '../../request/owner.ts';
-import type { AppEnv } from '../../request/services.ts';
 import { shelfOf } from '../../request/shelf.ts';
 import { UserArchive } from '../../request/user-archive.ts';
 import {
@@ -35,13 +33,14 @@ import { definitionOf } from '../../retrieval/tool.ts';
 import { Archive } from '../../storage/archive/archive.ts';
 import { RefStore } from '../../storage/refs/store.ts';
 import { readFromEither, type Tenant } from '../../tenant/identity.ts';
+import type { RouteContext } from '../context.ts';
 import { notFound } from '../conversations/memory.ts';
 import { stored } from '../stored.ts';
 import { MOST_OPENED, openedRefs } from './opened-refs.ts';
 import type { ServedTool } from './server.ts';
 import { userOfSession } from './session-user.ts';
 
-export function mcpTools(c: Context<AppEnv>, tenant: Tenant): ServedTool[] {
+export function mcpTools(c: RouteContext, tenant: Tenant): ServedTool[] {
   const { config } = c.get('services');
   return [
     {
@@ -60,11 +59,7 @@ export function mcpTools(c: Context<AppEnv>, tenant: Tenant): ServedTool[] {
 }
 
 /** No view limits this call: it reads any ref of the tenant, like `/v1/refs`. */
-async function retrieve(
-  c: Context<AppEnv>,
-  tenant: Tenant,
-  args: string,
-): Promise<Result<ToolResult, string>> {
+async function retrieve(c: RouteContext, tenant: Tenant, args: string): Promise<Result<ToolResult, string>> {
   const services = c.get('services');
   const { counter } = await services.cachesOf(tenant).counting(measureOf(undefined));
   const shelf = shelfOf(tenant, services, (work) => c.executionCtx.waitUntil(work));
@@ -73,7 +68,7 @@ async function retrieve(
 }
 
 /** Contents of a conversation that were removed from a view, as far as they are still stored. */
-async function list(c: Context<AppEnv>, tenant: Tenant, args: string): Promise<Result<string, string>> {
+async function list(c: RouteContext, tenant: Tenant, args: string): Promise<Result<string, string>> {
   const read = readList(args);
   if (!read.ok) return read;
   const { id, user } = conversationOf(c, read.value);
@@ -91,7 +86,7 @@ async function list(c: Context<AppEnv>, tenant: Tenant, args: string): Promise<R
   return { ok: true, value: describeRefs(listed.slice(0, MOST_LISTED), counter) };
 }
 
-async function search(c: Context<AppEnv>, tenant: Tenant, args: string): Promise<Result<string, string>> {
+async function search(c: RouteContext, tenant: Tenant, args: string): Promise<Result<string, string>> {
   const read = readSearch(args);
   if (!read.ok) return read;
   if (read.value.scope === 'user') return searchUser(c, tenant, read.value);
@@ -115,7 +110,7 @@ async function search(c: Context<AppEnv>, tenant: Tenant, args: string): Promise
 
 /** Searches the archives of all conversations of the user that the client or the call names. */
 async function searchUser(
-  c: Context<AppEnv>,
+  c: RouteContext,
   tenant: Tenant,
   { query, user: inCall }: Search,
 ): Promise<Result<string, string>> {
@@ -135,7 +130,7 @@ async function searchUser(
  * configuration decides for whom its model may search.
  */
 function conversationOf(
-  c: Context<AppEnv>,
+  c: RouteContext,
   search: Pick<Search, 'conversation' | 'user'>,
 ): { id: string; user: string | undefined } {
   const id = checked(
@@ -149,7 +144,7 @@ function conversationOf(
 
 /** Runs a call; errors become its result. Only an `ApiError` shows its message. */
 async function inWords(
-  c: Context<AppEnv>,
+  c: RouteContext,
   work: () => Promise<Result<ToolResult, string>>,
 ): Promise<Result<ToolResult, string>> {
   try {
