@@ -4,13 +4,12 @@
  */
 
 import * as z from 'zod';
-import { type Access, readAccess, wordsOf } from './access-keys.ts';
-import { type ConfiguredLimits, readCallerLimits } from './caller-limits.ts';
+import { readAccess, wordsOf } from './access-keys.ts';
+import { readCallerLimits } from './caller-limits.ts';
 import { ConfigError } from './config-error.ts';
 import type { Immutable } from './lib/immutable.ts';
 import { parseJson } from './lib/json.ts';
 import { hostnameOf, isPrivateHost } from './lib/request-url.ts';
-import type { TokenFactor } from './memory/models/facts.ts';
 import type { ModelTables } from './memory/models/terms.ts';
 import { parseStrategy } from './memory/modes/strategy.ts';
 import type { MemoryStrategy } from './memory/modes/table.ts';
@@ -43,6 +42,13 @@ interface Summarizer {
   readonly window: number | undefined;
 }
 
+interface Summarizers {
+  /** Unset: the request's own upstream makes summaries, with the request's key. */
+  readonly summarizer: Summarizer | undefined;
+  /** The model of summaries that are made at the request's own upstream, where one is named. */
+  readonly ownSummarizer: Pick<Summarizer, 'model' | 'window'> | undefined;
+}
+
 /** The deployment's own embeddings. Callers' keys are never sent to them. */
 interface Embeddings {
   readonly baseUrl: string;
@@ -72,73 +78,7 @@ interface LocalTenant {
   readonly hosts: readonly string[];
 }
 
-export interface Config extends ModelTables {
-  readonly secret: string;
-  /** The secret before this one, under which stored data can still be read and deleted. */
-  readonly previousSecret: string | undefined;
-  readonly upstreamBaseUrl: string;
-  /** Whether it is OpenAI's own server. */
-  readonly upstreamIsOpenAi: boolean;
-  readonly anthropicBaseUrl: string;
-  /**
-   * Set: callers present an access key, and the deployer's key goes upstream. Unset: callers bring
-   * their own key.
-   */
-  readonly access: Access | undefined;
-  /** Callers' limits, by the names of access keys. */
-  readonly callerLimits: ConfiguredLimits;
-  /**
-   * Whether a request is sent although it is not known whether its caller may still spend, or is
-   * still a caller.
-   */
-  readonly allowsUnknown: boolean;
-  /** Whether a key's first write waits until the upstream has accepted the key. */
-  readonly verifyKeys: boolean;
-  /** Whether stored data can be read with a key while the upstream can't be asked about it. */
-  readonly unverifiedReads: boolean;
-  /**
-   * The tenant of all callers without a key that identifies one. Set in deployments
-   * that only their owner reaches.
-   */
-  readonly localTenant: LocalTenant | undefined;
-  readonly defaultStrategy: MemoryStrategy;
-  readonly isolation: Isolation;
-  /** Unset: the request's own upstream makes summaries, with the request's key. */
-  readonly summarizer: Summarizer | undefined;
-  /** The model of summaries that are made at the request's own upstream, where one is named. */
-  readonly ownSummarizer: Pick<Summarizer, 'model' | 'window'> | undefined;
-  /** Limit of one call to a summarizer. */
-  readonly summarizerTimeoutMs: number;
-  /** Unset: archives are searched by words alone. */
-  readonly embeddings: Embeddings | undefined;
-  /** How long a request waits for digests of outputs. */
-  readonly digestWaitMs: number;
-  readonly headersTimeoutMs: number;
-  readonly idleTimeoutMs: number;
-  /** Whether the upstream does its own compaction in the Responses API. */
-  readonly nativeCompaction: boolean;
-  /** The deployer's factors for counting. They take precedence over the built-in ones. */
-  readonly tokenFactors: readonly TokenFactor[];
-  /** Days after which unused data is deleted; undefined: never. */
-  readonly retentionDays: number | undefined;
-  /** Whether every named conversation is archived, whatever its strategy says. */
-  readonly archives: boolean;
-  /** Whether a request that names a user may let its model reach all of the user's archives. */
-  readonly userArchives: boolean;
-  /** Whether every request is only observed. */
-  readonly observe: boolean;
-  /** The share of conversations that are only observed, from 0 to 1. */
-  readonly observeShare: number;
-  /** Where spans are sent; undefined: nowhere. */
-  readonly otlp: Otlp | undefined;
-  /** Whether the events of conversations' requests are kept. */
-  readonly keepsEvents: boolean;
-  readonly logLevel: LogLevel;
-  /** What opens `GET /metrics`; undefined: nothing is counted. */
-  readonly metricsToken: string | undefined;
-  /** What opens the operator's routes; undefined: there are none. */
-  readonly adminToken: string | undefined;
-}
+export type Config = Readonly<ReturnType<typeof readConfig>>;
 
 /** In characters. Shorter secrets can be guessed. */
 const SHORTEST_SECRET = 16;
@@ -248,7 +188,7 @@ export type VariableName = (typeof VARIABLES)[number];
 const BINDINGS = ['REFS', 'CONVERSATION_MEMORY', 'USER_MEMORY', 'TENANT_MEMORY'] as const;
 
 /** @throws ConfigError */
-export function readConfig(env: Env): Config {
+export function readConfig(env: Env) {
   const needed = env.METRICS_TOKEN === undefined ? BINDINGS : [...BINDINGS, 'METRICS' as const];
   const missing = needed.find((name) => env[name] === undefined);
   if (missing) throw new ConfigError(`The binding ${missing} is missing: name it in wrangler.toml.`);
@@ -257,44 +197,88 @@ export function readConfig(env: Env): Config {
   const vars = parsed.data;
   if ((vars.WEBHOOK_URL === undefined) !== (vars.WEBHOOK_SECRET === undefined))
     throw new ConfigError('Set WEBHOOK_URL and WEBHOOK_SECRET together, or neither.');
+  return { ...upstreamsIn(vars), ...featuresIn(vars) } satisfies ModelTables;
+}
+
+type Variables = z.output<typeof variables>;
+
+/** Who calls, and what is asked for them. */
+function upstreamsIn(vars: Variables) {
   const anthropicBaseUrl = readAnthropicBaseUrl(vars);
   const access = readAccess({ ...vars, anthropicIsUpstream: anthropicBaseUrl === vars.UPSTREAM_BASE_URL });
   checkOperatorTokens(vars, access);
   return {
     secret: vars.PRECIS_SECRET,
+    /** The secret before this one, under which stored data can still be read and deleted. */
     previousSecret: readPreviousSecret(vars),
     upstreamBaseUrl: vars.UPSTREAM_BASE_URL,
+    /** Whether it is OpenAI's own server. */
     upstreamIsOpenAi: isOpenAi(vars.UPSTREAM_BASE_URL),
     anthropicBaseUrl,
+    /**
+     * Set: callers present an access key, and the deployer's key goes upstream. Unset: callers
+     * bring their own key.
+     */
     access,
+    /** Callers' limits, by the names of access keys. */
     callerLimits: readCallerLimits(vars.CALLER_LIMITS, access),
+    /**
+     * Whether a request is sent although it is not known whether its caller may still spend, or is
+     * still a caller.
+     */
     allowsUnknown: vars.LIMITS_UNREACHABLE === 'allow',
+    /** Whether a key's first write waits until the upstream has accepted the key. */
     verifyKeys: vars.VERIFY_KEYS === 'true',
+    /** Whether stored data can be read with a key while the upstream can't be asked about it. */
     unverifiedReads: vars.UNVERIFIED_READS === 'allow',
+    /**
+     * The tenant of all callers without a key that identifies one. Set in deployments
+     * that only their owner reaches.
+     */
     localTenant: readLocalTenant(vars),
+  };
+}
+
+/** What is done with requests. */
+function featuresIn(vars: Variables) {
+  return {
     defaultStrategy: readDefaultStrategy(vars.DEFAULT_MEMORY_STRATEGY),
     isolation: readIsolation(vars.ISOLATION),
     ...readSummarizers(vars),
+    /** Limit of one call to a summarizer. */
     summarizerTimeoutMs: vars.SUMMARIZER_TIMEOUT_MS,
+    /** Unset: archives are searched by words alone. */
     embeddings: readEmbeddings(vars),
+    /** How long a request waits for digests of outputs. */
     digestWaitMs: vars.OFFLOAD_DIGEST_WAIT_MS,
     headersTimeoutMs: vars.UPSTREAM_HEADERS_TIMEOUT_MS,
     idleTimeoutMs: vars.UPSTREAM_IDLE_TIMEOUT_MS,
     promptCache: vars.UPSTREAM_PROMPT_CACHE === 'true',
     ownModels: vars.LOCAL_TENANT !== undefined || isPrivateHost(new URL(vars.UPSTREAM_BASE_URL).hostname),
+    /** Whether the upstream does its own compaction in the Responses API. */
     nativeCompaction: vars.UPSTREAM_NATIVE_COMPACTION === 'true',
     modelPrices: readModelPrices(vars.MODEL_PRICES),
+    /** The deployer's factors for counting. They take precedence over the built-in ones. */
     tokenFactors: readTokenFactors(vars.TOKEN_FACTORS),
     modelWindows: readModelWindows(vars.MODEL_WINDOWS),
+    /** Days after which unused data is deleted; undefined: never. */
     retentionDays: vars.RETENTION_DAYS,
+    /** Whether every named conversation is archived, whatever its strategy says. */
     archives: vars.ARCHIVE === 'always',
+    /** Whether a request that names a user may let its model reach all of the user's archives. */
     userArchives: vars.USER_ARCHIVE === 'on',
+    /** Whether every request is only observed. */
     observe: vars.OBSERVE === 'true',
+    /** The share of conversations that are only observed, from 0 to 1. */
     observeShare: vars.OBSERVE_SHARE,
+    /** Where spans are sent; undefined: nowhere. */
     otlp: readOtlp(vars),
+    /** Whether the events of conversations' requests are kept. */
     keepsEvents: vars.EVENTS === 'on',
     logLevel: vars.LOG_LEVEL,
+    /** What opens `GET /metrics`; undefined: nothing is counted. */
     metricsToken: vars.METRICS_TOKEN,
+    /** What opens the operator's routes; undefined: there are none. */
     adminToken: vars.ADMIN_TOKEN,
   };
 }
@@ -313,7 +297,7 @@ const ANTHROPIC_BASE_URL = 'https://api.anthropic.com/v1';
  * A gateway speaks both APIs, or one: what a deployer has sent to it never leaves for another
  * server unless the deployer says so. A key for Anthropic's API says so, and goes to no gateway.
  */
-function readAnthropicBaseUrl(vars: z.output<typeof variables>): string {
+function readAnthropicBaseUrl(vars: Variables): string {
   if (vars.ANTHROPIC_BASE_URL !== undefined) return vars.ANTHROPIC_BASE_URL;
   const hasAccount = vars.ACCESS_KEYS !== undefined && Boolean(vars.ANTHROPIC_API_KEY);
   return hasAccount || isOpenAi(vars.UPSTREAM_BASE_URL) ? ANTHROPIC_BASE_URL : vars.UPSTREAM_BASE_URL;
@@ -332,7 +316,7 @@ function invalidVariable(env: Env, issues: readonly z.core.$ZodIssue[]): ConfigE
 }
 
 /** @throws ConfigError if both secrets are the same: then nothing was rotated */
-function readPreviousSecret(vars: z.output<typeof variables>): string | undefined {
+function readPreviousSecret(vars: Variables): string | undefined {
   const { PRECIS_SECRET: secret, PRECIS_SECRET_PREVIOUS: previous } = vars;
   if (previous === secret)
     throw new ConfigError('PRECIS_SECRET_PREVIOUS is the same as PRECIS_SECRET; set it to the previous one.');
@@ -343,7 +327,7 @@ function readPreviousSecret(vars: z.output<typeof variables>): string | undefine
  * @throws ConfigError with access keys, which every caller must present; for hosts without a tenant
  *   or that no request can match
  */
-function readLocalTenant(vars: z.output<typeof variables>): LocalTenant | undefined {
+function readLocalTenant(vars: Variables): LocalTenant | undefined {
   const { LOCAL_TENANT: name, LOCAL_HOSTS: list, ACCESS_KEYS: keys } = vars;
   const hosts = wordsOf(list).map(readLocalHost);
   if (name === undefined && hosts.length > 0)
@@ -366,7 +350,7 @@ function readLocalHost(host: string, index: number): string {
 }
 
 /** `SUMMARIZER_MODEL` alone is a model of the request's own upstream. */
-function readSummarizers(vars: z.output<typeof variables>): Pick<Config, 'summarizer' | 'ownSummarizer'> {
+function readSummarizers(vars: Variables): Summarizers {
   const { SUMMARIZER_BASE_URL: baseUrl, SUMMARIZER_MODEL: model, SUMMARIZER_API_KEY: apiKey } = vars;
   const { SUMMARIZER_WINDOW_TOKENS: window, SUMMARIZER_MODELS } = vars;
   if (baseUrl === undefined && apiKey === undefined)
@@ -380,7 +364,7 @@ function readSummarizers(vars: z.output<typeof variables>): Pick<Config, 'summar
 }
 
 /** @throws ConfigError if a header is not a pair, or if there is nowhere to send it */
-function readOtlp(vars: z.output<typeof variables>): Otlp | undefined {
+function readOtlp(vars: Variables): Otlp | undefined {
   const { OTLP_ENDPOINT: endpoint, OTLP_HEADERS: list, OTLP_SHARE: share } = vars;
   if (endpoint === undefined) {
     if (list === '') return undefined;
@@ -404,7 +388,7 @@ function readHeader(pair: string): [name: string, value: string] {
   return [pair.slice(0, at).trim(), decodeURIComponent(pair.slice(at + 1).trim())];
 }
 
-function readEmbeddings(vars: z.output<typeof variables>): Embeddings | undefined {
+function readEmbeddings(vars: Variables): Embeddings | undefined {
   const { EMBEDDINGS_BASE_URL: baseUrl, EMBEDDINGS_MODEL: model, EMBEDDINGS_API_KEY: apiKey } = vars;
   if (baseUrl === undefined && model === undefined && apiKey === undefined) return undefined;
   if (baseUrl === undefined || model === undefined || apiKey === undefined)

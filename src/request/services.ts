@@ -4,28 +4,20 @@
  */
 
 import { type AgentSpec, agents, prompts } from '../agents.ts';
-import { type Config, type Env, type Isolation, isolationSchema, type Otlp, readConfig } from '../config.ts';
+import { type Env, isolationSchema, type Otlp, readConfig } from '../config.ts';
 import { ConfigError } from '../config-error.ts';
 import { PendingWork } from '../lib/pending-work.ts';
-import { createExplainer, createLog, type Explain, type Log } from '../log.ts';
+import { createExplainer, createLog, type Log } from '../log.ts';
 import { parseStrategy } from '../memory/modes/strategy.ts';
-import type { MemoryStrategy } from '../memory/modes/table.ts';
-import { type Injection, parseInjection } from '../memory/strategy/injection.ts';
-import { type BlocksRequest, parseBlocks } from '../memory/strategy/memory-blocks.ts';
-import type { Embedder } from '../storage/archive/embedder.ts';
+import { parseInjection } from '../memory/strategy/injection.ts';
+import { parseBlocks } from '../memory/strategy/memory-blocks.ts';
 import { RunOutboxes } from '../storage/conversation/run-outboxes.ts';
 import { type Metrics, metricsOf } from '../storage/metrics/metrics.ts';
 import {
-  type ConversationMemoryStub,
   callerRegister,
   conversationMemory,
-  type MetricsStub,
   metricsObject,
-  type ObjectCaller,
-  type RegisterStub,
-  type TenantMemoryStub,
   tenantMemory,
-  type UserMemoryStub,
   userMemory,
 } from '../storage/objects.ts';
 import { Retention } from '../storage/retention.ts';
@@ -38,59 +30,14 @@ import type { Session } from '../tenant/session.ts';
 import { AcceptedKeys } from '../upstream/acceptance.ts';
 import type { UpstreamApi } from '../upstream/api.ts';
 import { embeddingsOf } from '../upstream/embeddings.ts';
-import { type Webhooks, webhooksOf } from '../webhooks.ts';
-import { type Isolate, isolateMemory } from './beliefs.ts';
+import { webhooksOf } from '../webhooks.ts';
+import { isolateMemory } from './beliefs.ts';
 import { Callers } from './callers/register.ts';
 import { ContentCaches } from './content-caches.ts';
 
-export interface Agent {
-  readonly key: string;
-  readonly strategy: MemoryStrategy;
-  readonly injection: Injection | 'off' | undefined;
-  readonly blocks: BlocksRequest | 'off' | undefined;
-  /** See `AgentSpec`; other than true: as the deployment has it. */
-  readonly archives: boolean | undefined;
-  readonly isolation: Isolation | undefined;
-}
+export type Agent = Readonly<ReturnType<typeof readAgent>>;
 
-export interface Services {
-  readonly config: Config;
-  readonly log: Log;
-  /** Once per isolate. */
-  readonly explain: Explain;
-  readonly bucket: R2Bucket;
-  readonly tenants: Tenants;
-  readonly retention: Retention;
-  /** What this isolate believes (`beliefs.ts`). */
-  readonly memory: Isolate;
-  readonly upkeep: Upkeep;
-  /** Work after the answers of a conversation, by `conversationName`. */
-  readonly pending: PendingWork;
-  /** What callers with limits have spent that is not counted yet. */
-  readonly unreported: UnreportedCalls;
-  /** Events of requests that are not kept yet. */
-  readonly runOutboxes: RunOutboxes;
-  readonly metrics: Metrics;
-  readonly webhooks: Webhooks;
-  /** Absent: nothing is traced. */
-  readonly exporter: Exporter | undefined;
-  readonly accepted: AcceptedKeys;
-  readonly agents: ReadonlyMap<string, Agent>;
-  /** The deployer's instructions for summaries, by name. */
-  readonly prompts: ReadonlyMap<string, string>;
-  /** The Durable Objects, by `conversationName`, `userName` and the tenant's id. */
-  conversation(name: string): ObjectCaller<ConversationMemoryStub<TextMaterial>>;
-  user(name: string): ObjectCaller<UserMemoryStub>;
-  tenant(id: string): ObjectCaller<TenantMemoryStub>;
-  readonly metricsObject: ObjectCaller<MetricsStub>;
-  /** The register of callers, and what is known of it. */
-  readonly register: ObjectCaller<RegisterStub>;
-  readonly callers: Callers;
-  /** Undefined if the deployment has no embeddings. */
-  embedder(): Embedder | undefined;
-  /** The caches for a tenant's contents; without a tenant, new ones for a single request. */
-  cachesOf(tenant: Tenant | undefined): ContentCaches;
-}
+export type Services = Readonly<ReturnType<typeof createServices>>;
 
 /** The type of Hono's context in this app. */
 export interface AppEnv {
@@ -117,53 +64,70 @@ export function servicesOf(env: Env): Services {
   return services;
 }
 
-function createServices(env: Env): Services {
+function createServices(env: Env) {
   const config = readConfig(env);
   const memory = isolateMemory();
   const log = createLog(config.logLevel);
   const metrics = metricsOf(env, log);
-  const conversation: Services['conversation'] = (name) => conversationMemory(env, name, log);
-  const register = callerRegister(env, log);
-  const runOutboxes = new RunOutboxes({
-    keep: (name, batch) => conversation(name)((stub) => stub.events.add(batch)),
-    metrics,
-    log,
-  });
+  const objects = objectsOf(env, log);
+  const { conversation, register } = objects;
   return {
+    config,
+    log,
+    /** Once per isolate. */
+    explain: createExplainer(log),
+    bucket: env.REFS,
     tenants: new Tenants(config.secret, config.previousSecret, {
       tenants: memory.of('tenants'),
       names: memory.of('names'),
       checks: memory.of('checks'),
     }),
+    retention: new Retention(config.retentionDays),
+    /** What this isolate believes (`beliefs.ts`). */
     memory,
     upkeep: new Upkeep(log, memory.of('turns')),
-    config,
-    log,
-    explain: createExplainer(log),
-    bucket: env.REFS,
-    retention: new Retention(config.retentionDays),
+    /** Work after the answers of a conversation, by `conversationName`. */
     pending: new PendingWork(),
+    /** What callers with limits have spent that is not counted yet. */
     unreported: new UnreportedCalls(),
+    /** Events of requests that are not kept yet. */
+    runOutboxes: new RunOutboxes({
+      keep: (name, batch) => conversation(name)((stub) => stub.events.add(batch)),
+      metrics,
+      log,
+    }),
     metrics,
-    runOutboxes,
     webhooks: webhooksOf(env, log),
+    /** Undefined: nothing is traced. */
     exporter: config.otlp && exporterOf(config.otlp, metrics, log),
     accepted: new AcceptedKeys(memory.of('acceptedKeys'), memory.of('keyVerdicts')),
     agents: new Map(agents.map((spec) => [spec.key, readAgent(spec)])),
+    /** The deployer's instructions for summaries, by name. */
     prompts: new Map(Object.entries(prompts)),
-    conversation,
-    user: (name) => userMemory(env, name, log),
-    tenant: (id) => tenantMemory(env, id, log),
-    embedder: () => embeddingsOf(env),
-    metricsObject: (call) => metricsObject(env, log)(call),
-    register,
+    ...objects,
     callers: new Callers({
       isOn: config.adminToken !== undefined,
       configured: config.callerLimits,
       read: (known) => register((stub) => stub.readCallers(known)),
       log,
     }),
-    cachesOf: (tenant) => (tenant ? new ContentCaches(memory, tenant.id) : ContentCaches.ofRequest()),
+    /** Undefined if the deployment has no embeddings. */
+    embedder: () => embeddingsOf(env),
+    /** The caches for a tenant's contents; without a tenant, new ones for a single request. */
+    cachesOf: (tenant: Tenant | undefined) =>
+      tenant ? new ContentCaches(memory, tenant.id) : ContentCaches.ofRequest(),
+  };
+}
+
+/** The Durable Objects, by `conversationName`, `userName` and the tenant's id. */
+function objectsOf(env: Env, log: Log) {
+  return {
+    conversation: (name: string) => conversationMemory<TextMaterial>(env, name, log),
+    user: (name: string) => userMemory(env, name, log),
+    tenant: (id: string) => tenantMemory(env, id, log),
+    // Only a deployment that counts has this one.
+    metricsObject: ((call) => metricsObject(env, log)(call)) as ReturnType<typeof metricsObject>,
+    register: callerRegister(env, log),
   };
 }
 
@@ -175,7 +139,7 @@ function exporterOf(otlp: Otlp, metrics: Metrics, log: Log): Exporter {
   return new Exporter({ ...otlp, log, lost });
 }
 
-function readAgent(spec: AgentSpec): Agent {
+function readAgent(spec: AgentSpec) {
   const { key, memory_strategy, memory_injection, memory_blocks, archive, isolation } = spec;
   const broken = (message: string) => new ConfigError(`src/agents.ts, agent '${key}': ${message}`);
   const strategy = parseStrategy(memory_strategy);
@@ -196,6 +160,7 @@ function readAgent(spec: AgentSpec): Agent {
     strategy: strategy.value,
     injection: injection?.value,
     blocks: blocks?.value,
+    /** See `AgentSpec`; other than true: as the deployment has it. */
     archives: archive === undefined ? undefined : archive === 'always',
     isolation,
   };
