@@ -17,7 +17,7 @@ import { BLOCKS_FIELDS, INJECTION_FIELDS, OWN_FIELDS, STRATEGY_FIELDS } from './
 import { REQUEST_HEADERS, RESPONSE_HEADERS } from './headers.ts';
 import { Components, mapValues, nullable } from './json-schema.ts';
 import { withoutLinks } from './links.ts';
-import type { Answer, Method, Operation, Sample } from './operation.ts';
+import type { Answer, Method, Operation } from './operation.ts';
 import { samplesOf } from './operation.ts';
 import * as errors from './schemas/errors.ts';
 import { refFacts } from './schemas/stored.ts';
@@ -38,45 +38,9 @@ export interface ApiParts {
   readonly sentMemory: z.ZodType;
 }
 
-export interface DocumentedOperation {
-  readonly operationId: string;
-  readonly tags: readonly string[];
-  readonly summary: string;
-  readonly description?: string;
-  readonly externalDocs: { readonly url: string };
-  readonly security: readonly Readonly<Record<string, readonly string[]>>[];
-  readonly parameters: readonly JsonSchema[];
-  readonly requestBody?: {
-    readonly required: true;
-    readonly content: Readonly<Record<string, { readonly schema: JsonSchema; readonly example?: unknown }>>;
-  };
-  readonly responses: Readonly<Record<string, DocumentedAnswer>>;
-  readonly 'x-codeSamples': readonly Sample[];
-}
-
-export interface DocumentedAnswer {
-  readonly description: string;
-  readonly headers?: Readonly<Record<string, JsonSchema>>;
-  readonly content?: Readonly<Record<string, { readonly schema: JsonSchema }>>;
-}
-
-export interface ApiDocument {
-  readonly openapi: '3.1.1';
-  readonly info: Readonly<Record<string, unknown>> & {
-    readonly version: string;
-    readonly description: string;
-  };
-  readonly servers: readonly JsonSchema[];
-  readonly tags: readonly { readonly name: string; readonly description: string }[];
-  readonly paths: Readonly<Record<string, Readonly<Partial<Record<Method, DocumentedOperation>>>>>;
-  readonly components: {
-    readonly schemas: Readonly<Record<string, JsonSchema>>;
-    readonly parameters: Readonly<Record<string, JsonSchema>>;
-    readonly headers: Readonly<Record<string, JsonSchema>>;
-    readonly securitySchemes: Readonly<Record<string, JsonSchema>>;
-  };
-  readonly externalDocs: JsonSchema;
-}
+export type DocumentedOperation = ReturnType<typeof documented>;
+export type DocumentedAnswer = ReturnType<typeof answerOf>;
+export type ApiDocument = ReturnType<typeof apiDocument>;
 
 const ABOUT = `Precis is a proxy between a client of OpenAI's or Anthropic's API and that API. It forwards a shorter view of long conversations.
 
@@ -110,7 +74,7 @@ const COMMON: Readonly<Record<Operation['access'], readonly ErrorCode[]>> = {
   none: [],
 };
 
-export function apiDocument(parts: ApiParts): ApiDocument {
+export function apiDocument(parts: ApiParts) {
   const components = new Components();
   addStrategies(components, parts);
   addFields(components, parts);
@@ -140,7 +104,10 @@ export function apiDocument(parts: ApiParts): ApiDocument {
     paths,
     components: {
       schemas: components.schemas,
-      parameters: mapValues(REQUEST_HEADERS, (header, name) => ({ name, in: 'header', ...inWords(header) })),
+      parameters: mapValues(
+        REQUEST_HEADERS,
+        (header, name): JsonSchema => ({ name, in: 'header', ...inWords(header) }),
+      ),
       headers: mapValues(RESPONSE_HEADERS, inWords),
       securitySchemes: {
         caller: {
@@ -174,7 +141,7 @@ function listOf(codes: Readonly<Record<string, string>>): string {
     .join('\n\n');
 }
 
-function pathsOf(components: Components): ApiDocument['paths'] {
+function pathsOf(components: Components) {
   const paths: Record<string, Partial<Record<Method, DocumentedOperation>>> = {};
   for (const operation of OPERATIONS)
     paths[operation.path] = {
@@ -184,18 +151,18 @@ function pathsOf(components: Components): ApiDocument['paths'] {
   return paths;
 }
 
-function documented(operation: Operation, components: Components): DocumentedOperation {
+function documented(operation: Operation, components: Components) {
   const { id, group, summary, description, access, body, page, parameters = [], headers = [] } = operation;
   return {
     operationId: id,
-    tags: [group],
+    tags: [group] as readonly string[],
     summary,
     ...(description === undefined ? {} : { description }),
     externalDocs: { url: `/docs/${page.replace('.md', '')}` },
     security: access === 'none' ? [] : [{ [access]: [] }, ...(access === 'caller' ? [{ apiKey: [] }] : [])],
     parameters: [
-      ...parameters.map((one) => ({ ...one, required: one.in === 'path' })),
-      ...headers.map((name) => ({ $ref: `#/components/parameters/${name}` })),
+      ...parameters.map((one): JsonSchema => ({ ...one, required: one.in === 'path' })),
+      ...headers.map((name): JsonSchema => ({ $ref: `#/components/parameters/${name}` })),
     ],
     ...(body && {
       requestBody: {
@@ -207,17 +174,14 @@ function documented(operation: Operation, components: Components): DocumentedOpe
       },
     }),
     responses: {
-      ...mapValues(operation.answers, (answer) => documentedAnswer(answer, components)),
+      ...mapValues(operation.answers, (answer) => answerOf(answer, components)),
       ...errorsOf(operation),
     },
     'x-codeSamples': samplesOf(operation),
   };
 }
 
-function documentedAnswer(
-  { description, content, headers = [] }: Answer,
-  components: Components,
-): DocumentedAnswer {
+function answerOf({ description, content, headers = [] }: Answer, components: Components) {
   return {
     description,
     ...(headers.length > 0 && {

@@ -5,6 +5,7 @@ import { TRIGGERS } from '../memory/replay/trigger.ts';
 import type { JsonSchema } from './shape.ts';
 
 type Header = { readonly description: string; readonly schema: JsonSchema };
+type Headers = Readonly<Record<string, Header>>;
 
 const text: JsonSchema = { type: 'string' };
 const id: JsonSchema = { type: 'string', minLength: 1, maxLength: 256 };
@@ -19,7 +20,8 @@ const number: JsonSchema = { type: 'string', pattern: '^\\d+$' };
 const header = (description: string, schema: JsonSchema = text): Header => ({ description, schema });
 const oneOf = (values: readonly string[]): JsonSchema => ({ type: 'string', enum: values });
 
-export const REQUEST_HEADERS = {
+/** How a request for a model is answered. */
+const CHOOSING = {
   'x-memory-strategy': header('`memory_strategy`, as JSON, or the name of a mode.'),
   'x-memory-injection': header('`memory_injection`, as JSON, or one of `true`, `false`, `on` and `off`.'),
   'x-memory-blocks': header('`memory_blocks`, as JSON, or labels separated by commas; `off`: none.'),
@@ -30,10 +32,17 @@ export const REQUEST_HEADERS = {
   'x-memory-observe': header(
     '`true`, `on`, `false` or `off`: the request is sent unchanged, and the report says [what would have been done](answers-and-errors.md#observing). `0.2`: so is that share of the conversations.',
   ),
+} as const satisfies Headers;
+
+const STREAMING = {
   'x-memory-stream-errors': header(
     'Where a streamed request gets [errors](answers-and-errors.md#errors-in-streams): as `events` of the stream, or as the status of `http`. By default Codex gets events, and all others the status.',
     oneOf(['events', 'http']),
   ),
+} as const satisfies Headers;
+
+/** Whose request it is, and which agent's. */
+const NAMING = {
   'x-memory-user': header(
     "Names the user, in at most 256 characters, if the body's `safety_identifier` and `user` don't.",
     id,
@@ -44,7 +53,9 @@ export const REQUEST_HEADERS = {
     "The client's session, which groups the refs and the archive of requests without a name.",
   ),
   'session-id': header('Like `x-session-id`, as some clients send it.'),
-  'if-match': header('The version that the block must have, such as `"3"`; `*`: any.'),
+} as const satisfies Headers;
+
+const OF_ANTHROPIC = {
   'x-api-key': header("The caller's key, instead of `authorization`."),
   'anthropic-version': header(
     "The version of Anthropic's API. On shared routes it says that the body is one of Messages.",
@@ -61,13 +72,21 @@ export const REQUEST_HEADERS = {
   'x-claude-code-request-class': header(
     '`compaction` and `auxiliary` requests are sent unchanged, with any strategy.',
   ),
+} as const satisfies Headers;
+
+export const REQUEST_HEADERS = {
+  ...CHOOSING,
+  ...STREAMING,
+  ...NAMING,
+  'if-match': header('The version that the block must have, such as `"3"`; `*`: any.'),
+  ...OF_ANTHROPIC,
   range: header('A single range of bytes: `bytes=0-1023`.'),
   'if-none-match': header('The `etag` of an earlier answer.'),
-} as const satisfies Readonly<Record<string, Header>>;
+} as const satisfies Headers;
 
 export type RequestHeader = keyof typeof REQUEST_HEADERS;
 
-export const RESPONSE_HEADERS = {
+const REPORTED = {
   'x-memory-mode': header('The mode.', oneOf(MODE_NAMES)),
   'x-memory-source': header('Where the strategy comes from.', oneOf(SOURCES)),
   'x-memory-applied': header(
@@ -100,8 +119,9 @@ export const RESPONSE_HEADERS = {
   ),
   'x-memory-refs': header("Number of refs in the view's edits, including a summary's.", number),
   'x-memory-warning': header('Codes of [warnings](answers-and-errors.md#warnings), separated by commas.'),
-  'x-memory-ref': header('Facts about the content, as JSON in ASCII (`RefFacts`).'),
-  'x-memory-truncated': header('The part was truncated at 256 Ki characters.', { const: 'true' }),
+} as const satisfies Headers;
+
+const SPENT = {
   'x-memory-budget-day': header(
     'With a [budget](operating.md#budgets-and-limits): the dollars that the caller may still spend today (UTC).',
   ),
@@ -113,59 +133,28 @@ export const RESPONSE_HEADERS = {
   'server-timing': header(
     "Milliseconds for the plan, for storage, for the summary, and until the upstream's headers.",
   ),
+} as const satisfies Headers;
+
+export const RESPONSE_HEADERS = {
+  ...REPORTED,
+  'x-memory-ref': header('Facts about the content, as JSON in ASCII (`RefFacts`).'),
+  'x-memory-truncated': header('The part was truncated at 256 Ki characters.', { const: 'true' }),
+  ...SPENT,
   etag: header('The version of the block, the ref, or a hash of the document.'),
   'content-range': header('The bytes of a range, and the total.'),
   'last-modified': header('When the content was stored.'),
-} as const satisfies Readonly<Record<string, Header>>;
+} as const satisfies Headers;
 
 export type ResponseHeader = keyof typeof RESPONSE_HEADERS;
 
+const namesOf = <Name extends string>(headers: Readonly<Record<Name, Header>>) =>
+  Object.keys(headers) as Name[];
+
 /** Of each answer to a request for a model. */
-export const REPORT_HEADERS = [
-  'x-memory-mode',
-  'x-memory-source',
-  'x-memory-applied',
-  'x-memory-trigger',
-  'x-memory-frontier',
-  'x-memory-tokens-before',
-  'x-memory-tokens-after',
-  'x-memory-next-edit',
-  'x-memory-potential-before',
-  'x-memory-potential-after',
-  'x-memory-refs',
-  'x-memory-warning',
-  'x-memory-budget-day',
-  'x-memory-budget-month',
-  'x-ratelimit-limit-requests',
-  'x-ratelimit-remaining-requests',
-  'x-ratelimit-limit-tokens',
-  'x-ratelimit-remaining-tokens',
-  'server-timing',
-] as const satisfies readonly ResponseHeader[];
-
+export const REPORT_HEADERS = namesOf({ ...REPORTED, ...SPENT });
 /** Of each request whose answer may be a stream. */
-export const STREAM_HEADERS = ['x-memory-stream-errors'] as const satisfies readonly RequestHeader[];
-
+export const STREAM_HEADERS = namesOf(STREAMING);
 /** Of each request of Anthropic's API. */
-export const MESSAGES_HEADERS = [
-  'x-api-key',
-  'anthropic-version',
-  'anthropic-beta',
-  'x-claude-code-session-id',
-  'x-claude-code-agent-id',
-  'x-claude-code-request-class',
-] as const satisfies readonly RequestHeader[];
-
+export const MESSAGES_HEADERS = namesOf(OF_ANTHROPIC);
 /** Of each request for a model. */
-export const MEMORY_HEADERS = [
-  'x-memory-strategy',
-  'x-memory-injection',
-  'x-memory-blocks',
-  'x-memory-report',
-  'x-memory-observe',
-  'x-memory-user',
-  'x-conversation-id',
-  'x-agent-type',
-  'x-session-id',
-  'session-id',
-] as const satisfies readonly RequestHeader[];
+export const MEMORY_HEADERS = namesOf({ ...CHOOSING, ...NAMING });
