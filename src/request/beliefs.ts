@@ -191,88 +191,77 @@ const ofStorage = {
   }),
 };
 
-/** What a conversation's object has said. Only a deletion or a restored memory makes it wrong. */
+/** What a conversation's object has said. */
+const said = <Value>(row: Said<Value>): Believed<Value> => ({
+  owner: 'conversation',
+  holdsMs: TRUST_MS,
+  ...row,
+});
+type Said<Value> = Omit<Believed<Value>, 'owner' | 'holdsMs'> & { readonly holdsMs?: number };
+
+/** Only a deletion or a restored memory makes these wrong. */
 const ofConversations = {
-  versions: believed<Memory>({
+  versions: said<Memory>({
     about:
       'Completed summaries, by strategy and prefix: about 150. `covers_end` counts the array it was found for.',
-    owner: 'conversation',
     bytes: 2 * MIB,
     sizeOf: sizeOfVersion,
-    holdsMs: TRUST_MS,
     confirm: 'version',
   }),
-  rounds: believed<Found>({
+  rounds: said<Found>({
     about: 'The memory that the first request of a round got, by strategy and round: about 150.',
-    owner: 'conversation',
     bytes: 2 * MIB,
     sizeOf: ({ memory }) => ROW_BYTES + (memory ? sizeOfVersion(memory) : 0),
-    holdsMs: TRUST_MS,
     confirm: 'round',
   }),
-  injections: believed<FrozenBlock>({
+  injections: said<FrozenBlock>({
     about: 'The frozen block of cross-session memory, which may be empty: about 100.',
-    owner: 'conversation',
     bytes: 512 * KIB,
     sizeOf: ({ text }) => ROW_BYTES + textBytes(text),
-    holdsMs: TRUST_MS,
     confirm: 'injection',
   }),
-  blocks: believed<MemoryBlock>({
+  blocks: said<MemoryBlock>({
     about: 'Frozen memory blocks, by label and point: about 200 of the largest size.',
-    owner: 'conversation',
     bytes: 2 * MIB,
     sizeOf: ({ text }) => ROW_BYTES + textBytes(text),
-    holdsMs: TRUST_MS,
     confirm: 'blocks',
   }),
-  keptRounds: believed<SeenRounds | null>({
+  keptRounds: said<SeenRounds | null>({
     about:
       'Kept rounds by the key of their answer, and answers without any: as many as one conversation may keep.',
-    owner: 'conversation',
     bytes: 8 * MIB,
     sizeOf: (seen) => (seen ? ROW_BYTES + textBytes(seen.json ?? '') : 0),
-    holdsMs: TRUST_MS,
     confirm: 'kept rounds',
   }),
-  keptAnswers: believed<StoredAnswer | null>({
+  keptAnswers: said<StoredAnswer | null>({
     about: 'What is kept of answers over a bridge, by their key, and answers without any: about 1,200.',
-    owner: 'conversation',
     bytes: 384 * KIB,
     sizeOf: () => 96,
-    holdsMs: TRUST_MS,
     confirm: 'kept answers',
   }),
-  answerOutputs: believed<string>({
+  answerOutputs: said<string>({
     about: 'The newest outputs of these answers: about 250 of 4 kB. They are read again beyond that.',
-    owner: 'conversation',
     bytes: ANSWER_OUTPUTS_BYTES,
     sizeOf: textBytes,
     holdsMs: DAY,
   }),
-  outputDigests: believed<SeenDigest>({
+  outputDigests: said<SeenDigest>({
     about: 'Verdicts on the digests of offloaded outputs, each of a few hundred tokens: about 500.',
-    owner: 'conversation',
     bytes: 1 * MIB,
     sizeOf: ({ text }) => (text === null ? 0 : textBytes(text)),
-    holdsMs: TRUST_MS,
     confirm: 'digests',
   }),
-  archived: believed<string>({
+  archived: said<string>({
     about:
       "Messages in the archive's index, by key, with the digest of one that was made from an answer: about " +
       '4,000. The index itself refuses what comes after a deletion.',
-    owner: 'conversation',
     bytes: 1 * MIB,
     sizeOf: textBytes,
-    holdsMs: TRUST_MS,
   }),
-  userlessSettings: believed<Settings>({
+  userlessSettings: said<Settings>({
     about: 'Settings of conversations without a user, to warn a request with a user: about 1,000.',
-    owner: 'conversation',
     bytes: 512 * KIB,
     sizeOf: (settings) => textBytes(JSON.stringify(settings)),
-    holdsMs: TRUST_MS,
   }),
 } satisfies { readonly [Kind in keyof RememberedKinds]: Believed<RememberedKinds[Kind]> };
 

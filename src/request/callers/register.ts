@@ -36,43 +36,23 @@ interface CallersPorts {
 }
 
 /** The register as it was read. */
-class Known {
-  readonly version: number;
-  private readonly byName: ReadonlyMap<string, RegisteredCaller>;
-  private readonly byHash: ReadonlyMap<string, RegisteredCaller>;
-  private readonly byTenant: ReadonlyMap<string, RegisteredCaller>;
-
-  constructor({ version, callers }: RegisteredCallers) {
-    this.version = version;
-    this.byName = new Map(callers.map((caller) => [caller.name, caller]));
-    this.byHash = new Map(callers.flatMap((one) => (one.keyHash === null ? [] : [[one.keyHash, one]])));
-    this.byTenant = new Map(
-      callers.flatMap((one) => (one.tenant === null || one.state === 'active' ? [] : [[one.tenant, one]])),
-    );
-  }
-
-  named(name: string): RegisteredCaller | undefined {
-    return this.byName.get(name);
-  }
-
-  withKey(hashes: () => readonly string[]): RegisteredCaller | undefined {
-    if (this.byHash.size === 0) return undefined;
-    return hashes()
-      .map((hash) => this.byHash.get(hash))
-      .find((caller) => caller !== undefined);
-  }
-
-  closedTenant(ids: () => readonly string[]): CallerState | undefined {
-    if (this.byTenant.size === 0) return undefined;
-    const states = ids().map((id) => this.byTenant.get(id)?.state);
-    return states.includes('deleted') ? 'deleted' : states.find((state) => state !== undefined);
-  }
+function knownOf({ version, callers }: RegisteredCallers) {
+  return {
+    version,
+    byName: new Map(callers.map((caller) => [caller.name, caller])),
+    byHash: new Map(callers.flatMap((one) => (one.keyHash === null ? [] : [[one.keyHash, one]]))),
+    closed: new Map(
+      callers.flatMap(({ tenant, state }) =>
+        tenant === null || state === 'active' ? [] : [[tenant, state]],
+      ),
+    ),
+  };
 }
 
 export class Callers {
   private readonly ports: CallersPorts;
   private readonly now: () => number;
-  private known = new Known({ version: 0, callers: [] });
+  private known = knownOf({ version: 0, callers: [] });
   private readAt = Number.NEGATIVE_INFINITY;
   private begunAt = Number.NEGATIVE_INFINITY;
   private failure: { readonly at: number; readonly error: StoreError } | undefined;
@@ -102,12 +82,16 @@ export class Callers {
   }
 
   named(name: string): RegisteredCaller | undefined {
-    return this.known.named(name);
+    return this.known.byName.get(name);
   }
 
   /** The caller with an access key that was made here. @param hashes see `Tenants` */
   withKey(hashes: () => readonly string[]): RegisteredCaller | undefined {
-    return this.known.withKey(hashes);
+    const { byHash } = this.known;
+    if (byHash.size === 0) return undefined;
+    return hashes()
+      .map((hash) => byHash.get(hash))
+      .find((caller) => caller !== undefined);
   }
 
   /**
@@ -116,7 +100,10 @@ export class Callers {
    * @param ids under the secret and the one before it, only asked for if any tenant is closed
    */
   closedTenant(ids: () => readonly string[]): CallerState | undefined {
-    return this.known.closedTenant(ids);
+    const { closed } = this.known;
+    if (closed.size === 0) return undefined;
+    const states = ids().map((id) => closed.get(id));
+    return states.includes('deleted') ? 'deleted' : states.find((state) => state !== undefined);
   }
 
   /** Those that the operator has set take precedence over the configuration's. */
@@ -136,7 +123,7 @@ export class Callers {
     const known = this.readAt === Number.NEGATIVE_INFINITY ? null : version;
     try {
       const read = await within(TIME_LIMITS.registerMs, this.ports.read(known));
-      if (read) this.known = new Known(read);
+      if (read) this.known = knownOf(read);
       this.readAt = begun;
       this.failure = undefined;
     } catch (error) {
