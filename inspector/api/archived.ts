@@ -1,7 +1,11 @@
 /** The messages of a conversation, from its archive. */
 import type { ArchivedMessage, Page } from './answers.ts';
 import type { Client, Named } from './client.ts';
-import { Failure } from './connection.ts';
+import { missing } from './connection.ts';
+import { pagesOf } from './pages.ts';
+
+/** Without an archive nothing is found, and the page says how to get one. */
+const NONE: Page<ArchivedMessage> = { data: [], has_more: false, cursor: null };
 
 /**
  * The archived messages by their indices; empty without an archive. Where a message was edited the
@@ -17,19 +21,12 @@ export async function archivedMessages(
   show: (part: readonly unknown[]) => void,
 ): Promise<readonly unknown[]> {
   const contents: unknown[] = [];
-  let cursor: string | null = null;
-  do {
-    const page: Page<ArchivedMessage> | undefined = await client
-      .messages(named, cursor, signal)
-      .catch((error: unknown) => {
-        // Without an archive nothing is found, and the page says how to get one.
-        if (error instanceof Failure && error.status === 404) return undefined;
-        throw error;
-      });
-    for (const { position, message } of page?.data ?? [])
+  const read = (cursor: string | null): Promise<Page<ArchivedMessage>> =>
+    client.messages(named, cursor, signal).catch(missing(NONE));
+  for await (const { data } of pagesOf(read)) {
+    for (const { position, message } of data)
       if (position < length) contents[position] = message ?? undefined;
     show([...contents]);
-    cursor = page?.has_more ? page.cursor : null;
-  } while (cursor !== null);
+  }
   return contents;
 }

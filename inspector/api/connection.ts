@@ -22,6 +22,14 @@ export function failureOf(error: unknown): Failure {
   return error instanceof Failure ? error : new Failure(0, 'page_failed', `${error}`);
 }
 
+/** Gives another value for what is not there. @throws whatever is no 404 */
+export function missing<Value>(instead: Value): (error: unknown) => Value {
+  return (error) => {
+    if (error instanceof Failure && error.status === 404) return instead;
+    throw error;
+  };
+}
+
 type Headed = Readonly<Record<string, string>>;
 
 /** The headers by which a request says who asks. A sign-in may have to be renewed first. */

@@ -3,7 +3,7 @@
 import { allRequests } from './all-requests.ts';
 import type { ArchivedMessage } from './answers.ts';
 import type { Client, Named } from './client.ts';
-import { Failure } from './connection.ts';
+import { missing } from './connection.ts';
 import { pagesOf } from './pages.ts';
 
 /** @param step is called with how many are read */
@@ -15,14 +15,10 @@ export async function exported(
   const { signal } = new AbortController();
   const conversations: object[] = [];
   for (const named of chosen) {
-    const nothing = (error: unknown): null => {
-      // One without a name has no memory, and one without an archive no messages.
-      if (error instanceof Failure && error.status === 404) return null;
-      throw error;
-    };
     const { events, page } = await allRequests(client, named, signal, () => undefined);
-    const memory = await client.memory(named, signal).catch(nothing);
-    const messages = await allMessages(client, named, signal).catch(nothing);
+    // One without a name has no memory, and one without an archive no messages.
+    const memory = await client.memory(named, signal).catch(missing(null));
+    const messages = await allMessages(client, named, signal).catch(missing(null));
     conversations.push({ ...named, bill: page.bill, memory, requests: events, messages });
     step(conversations.length);
   }

@@ -4,6 +4,7 @@ import { limitLines, seenWords, usedWords } from '../read/callers.ts';
 import { CALLER_STATES } from '../read/operator-words.ts';
 import { callerAnchor } from '../read/overview.ts';
 import { visible } from '../read/visible.ts';
+import { Figure } from './figure.tsx';
 import { count } from './numbers.ts';
 import { useShownPart } from './shown-part.ts';
 import { Dotted, Word } from './text.tsx';
@@ -67,30 +68,21 @@ function Use({ caller }: { caller: ShownCaller }) {
           ['this month', month],
         ] as const
       ).map(([label, usage]) => (
-        <div key={label}>
-          <dt>{label}</dt>
-          <dd>
-            {usedWords(usage)}
-            {usage.requests.failed > 0 && <span class="fails"> {count(usage.requests.failed)} failed</span>}
-          </dd>
-        </div>
+        <Figure key={label} term={label}>
+          {usedWords(usage)}
+          {usage.requests.failed > 0 && <span class="fails"> {count(usage.requests.failed)} failed</span>}
+        </Figure>
       ))}
-      <div>
-        <dt>limits{from !== null && (from === 'operator' ? ', set here' : ' of CALLER_LIMITS')}</dt>
-        <dd>
-          {lines.length === 0
-            ? none
-            : lines.map((line) => (
-                <div key={line}>
-                  <Word text={line} />
-                </div>
-              ))}
-        </dd>
-      </div>
-      <div>
-        <dt>last seen</dt>
-        <dd>{seenWords(seen, Date.now() / 1_000)}</dd>
-      </div>
+      <Figure term={['limits', from !== null && (from === 'operator' ? ', set here' : ' of CALLER_LIMITS')]}>
+        {lines.length === 0
+          ? none
+          : lines.map((line) => (
+              <div key={line}>
+                <Word text={line} />
+              </div>
+            ))}
+      </Figure>
+      <Figure term="last seen">{seenWords(seen, Date.now() / 1_000)}</Figure>
     </dl>
   );
 }

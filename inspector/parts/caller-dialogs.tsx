@@ -8,6 +8,7 @@ import { LIMIT_FIELDS, limitsOf, type TypedLimits, typedLimits } from '../read/c
 import { ConfirmField } from './confirm.tsx';
 import { Dialog } from './dialog.tsx';
 import { Failed } from './states.tsx';
+import { submitted } from './submitted.ts';
 
 interface Props {
   readonly caller: ShownCaller;
@@ -33,12 +34,7 @@ export function LimitCaller({
     });
   return (
     <Dialog title={`Limits of ${name}`} onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void set(limitsOf(typed));
-        }}
-      >
+      <form onSubmit={submitted(() => void set(limitsOf(typed)))}>
         <LimitFields typed={typed} onTyped={setTyped} />
         <p class="note">
           An empty field is no limit. These replace all limits in <code>CALLER_LIMITS</code>, and hold
@@ -110,12 +106,7 @@ export function DeleteCaller({ caller: { name }, operator, onChanged, onClose }:
     });
   return (
     <Dialog title={`Delete ${name}`} onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (isRight) void remove();
-        }}
-      >
+      <form onSubmit={submitted(() => isRight && void remove())}>
         <p>
           All conversations, contents and summaries of this caller are deleted, and its key is refused from
           then on. This can’t be undone.

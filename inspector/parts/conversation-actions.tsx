@@ -1,7 +1,7 @@
 /** What can be done with chosen conversations: exporting and deleting. */
 import { useState } from 'preact/hooks';
 import type { Client, Named } from '../api/client.ts';
-import { Failure } from '../api/connection.ts';
+import { missing } from '../api/connection.ts';
 import { download, exported } from '../api/export.ts';
 import { useAction } from '../api/use-action.ts';
 import { visible } from '../read/visible.ts';
@@ -9,6 +9,7 @@ import { ConfirmField } from './confirm.tsx';
 import { Dialog } from './dialog.tsx';
 import { count } from './numbers.ts';
 import { Failed } from './states.tsx';
+import { submitted } from './submitted.ts';
 import { Word } from './text.tsx';
 
 interface Props {
@@ -46,10 +47,6 @@ export function ConversationActions({ client, chosen, onDeleted }: Props) {
 /** In characters, of the name that must be typed. */
 const LONGEST_TYPED = 40;
 
-function unlessGone(error: unknown): void {
-  if (!(error instanceof Failure) || error.status !== 404) throw error;
-}
-
 /** Of the conversations that a dialog names. */
 const NAMED = 8;
 
@@ -63,7 +60,7 @@ function DeleteDialog({ client, chosen, onDeleted, onClose }: Props & { onClose:
     run(async () => {
       try {
         for (const named of chosen.slice(done)) {
-          await client.delete(named).catch(unlessGone);
+          await client.delete(named).catch(missing(true));
           setDone((before) => before + 1);
         }
       } finally {
@@ -73,12 +70,7 @@ function DeleteDialog({ client, chosen, onDeleted, onClose }: Props & { onClose:
     });
   return (
     <Dialog title={only ? 'Delete the conversation' : `Delete ${words.slice(7)}`} onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (isRight && !isRunning) void remove();
-        }}
-      >
+      <form onSubmit={submitted(() => isRight && !isRunning && void remove())}>
         <p>
           Summaries, archive, settings and recorded requests are deleted, with the contents that no other
           conversation refers to. This can’t be undone.

@@ -3,6 +3,8 @@ import { useState } from 'preact/hooks';
 import { type Copied, LANGUAGES, type Language, SNIPPETS } from '../read/snippets.ts';
 import { visible } from '../read/visible.ts';
 import { CopyButton } from './copy-button.tsx';
+import { Code } from './scrolled.tsx';
+import { Select } from './select.tsx';
 
 export function CopyAs({ name, copied }: { name: string; copied: Copied }) {
   const [language, setLanguage] = useState<Language>('curl');
@@ -10,23 +12,16 @@ export function CopyAs({ name, copied }: { name: string; copied: Copied }) {
   return (
     <div class="copied">
       <div class="actions">
-        <label class="field inline">
-          {name} as
-          <select
-            value={language}
-            onChange={({ currentTarget }) => setLanguage(currentTarget.value as Language)}
-          >
-            {LANGUAGES.map((one) => (
-              <option key={one}>{one}</option>
-            ))}
-          </select>
-        </label>
+        <Select
+          class="field inline"
+          name={`${name} as`}
+          value={language}
+          options={LANGUAGES.map((one) => [one, one])}
+          onChoose={setLanguage}
+        />
         <CopyButton text={text} />
       </div>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard */}
-      <pre class="strategy" tabIndex={0}>
-        {visible(text)}
-      </pre>
+      <Code text={visible(text)} />
     </div>
   );
 }

@@ -1,25 +1,19 @@
 /** A summary as it is meant to be read. */
-import { useState } from 'preact/hooks';
 import { type Block, blocksOf, type Inline } from '../read/markdown.ts';
-import { beginning, visible } from '../read/visible.ts';
+import { visible } from '../read/visible.ts';
+import { useBeginning } from './text.tsx';
 
 /** In characters. */
 const MORE = 20_000;
 
 export function Markdown({ text, shown }: { text: string; shown: number }) {
-  const [length, setLength] = useState(shown);
-  const part = beginning(text, length);
-  const rest = text.length - part.length;
+  const [part, more] = useBeginning(text, shown, MORE);
   return (
     <div class="markdown" dir="auto">
       {blocksOf(part).map((block, at) => (
         <Shown key={at} block={block} />
       ))}
-      {rest > 0 && (
-        <button type="button" class="quiet" onClick={() => setLength(length + MORE)}>
-          Show more ({rest.toLocaleString('en')} characters left)
-        </button>
-      )}
+      {more}
     </div>
   );
 }

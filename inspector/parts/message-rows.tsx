@@ -49,7 +49,7 @@ export function KeptRow({ group, context }: { group: Group; context: RowContext 
             <p class="note">{many === 1 ? 'Its content is' : 'Their contents are'} not at hand.</p>
           )}
           {rows.map((row) => (
-            <Kept key={row.index} row={row} context={context} />
+            <Whole key={row.index} id={`message-${row.index}`} row={row} context={context} />
           ))}
         </>
       )}
@@ -74,10 +74,10 @@ function gist(rows: readonly Row[], { contentOf }: RowContext): string {
 /** In characters. */
 const MOST_GIST = 60;
 
-function Kept({ row, context }: { row: Row; context: RowContext }) {
+function Whole({ row, context, id }: { row: Row; context: RowContext; id?: string }) {
   const content = context.contentOf(row.index);
   return (
-    <div class="kept-message" id={`message-${row.index}`}>
+    <div class="kept-message" id={id}>
       <RowHead row={row} content={content} />
       {content !== undefined && <Said said={messageText(content)} />}
       {row.why && <Why {...row.why} />}
@@ -230,7 +230,7 @@ export function LeftRow({ group, context, children }: LeftProps) {
         </p>
         {isReadable && (
           <Folded summary={many === 1 ? 'The original message' : `The ${count(many)} original messages`}>
-            {() => rows.map((row) => <Gone key={row.index} row={row} context={context} />)}
+            {() => rows.map((row) => <Whole key={row.index} row={row} context={context} />)}
           </Folded>
         )}
         {first.ref !== undefined && (
@@ -245,15 +245,5 @@ export function LeftRow({ group, context, children }: LeftProps) {
         <Why {...LEFT_RULES[kind]} />
       </div>
     </>
-  );
-}
-
-function Gone({ row, context }: { row: Row; context: RowContext }) {
-  const content = context.contentOf(row.index);
-  return (
-    <div class="kept-message">
-      <RowHead row={row} content={content} />
-      {content !== undefined && <Said said={messageText(content)} />}
-    </div>
   );
 }

@@ -6,6 +6,7 @@ import { visible } from '../read/visible.ts';
 import { Dialog } from './dialog.tsx';
 import { count, UNKNOWN } from './numbers.ts';
 import { Empty, Of } from './states.tsx';
+import { submitted } from './submitted.ts';
 import { Passage, Word } from './text.tsx';
 
 interface Props {
@@ -29,13 +30,7 @@ export function RefDialog({ client, reference, title = 'Content of a ref', onClo
       <p class="note">
         <code>{reference}</code>
       </p>
-      <form
-        class="search"
-        onSubmit={(event) => {
-          event.preventDefault();
-          setWanted(typed);
-        }}
-      >
+      <form class="search" onSubmit={submitted(() => setWanted(typed))}>
         <label>
           <span class="sr-only">Text to search for</span>
           <input

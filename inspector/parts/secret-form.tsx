@@ -3,7 +3,9 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Kept } from '../api/sign-in.ts';
 import { useAction } from '../api/use-action.ts';
+import { Select } from './select.tsx';
 import { Failed } from './states.tsx';
+import { submitted } from './submitted.ts';
 
 interface Props {
   readonly title: string;
@@ -28,12 +30,7 @@ export function SecretForm({ title, label, onSecret, children }: Props) {
   return (
     <main class="key-form">
       <h1>{title}</h1>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (typed.trim() !== '') void run(() => onSecret(typed.trim(), kept));
-        }}
-      >
+      <form onSubmit={submitted(() => typed.trim() !== '' && void run(() => onSecret(typed.trim(), kept)))}>
         <label class="field">
           {label}
           <input
@@ -45,19 +42,7 @@ export function SecretForm({ title, label, onSecret, children }: Props) {
             onInput={({ currentTarget }) => setTyped(currentTarget.value)}
           />
         </label>
-        <label class="field">
-          Stay signed in
-          <select
-            value={kept}
-            onChange={({ currentTarget }) => setKept(CHOICES[currentTarget.selectedIndex]?.[0] ?? 'no')}
-          >
-            {CHOICES.map(([value, label]) => (
-              <option key={value} value={value}>
-                {label}
-              </option>
-            ))}
-          </select>
-        </label>
+        <Select name="Stay signed in" value={kept} options={CHOICES} onChoose={setKept} />
         <button type="submit" class="primary" disabled={isRunning}>
           {isRunning ? 'Asking…' : 'Open'}
         </button>

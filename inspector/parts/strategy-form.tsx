@@ -9,6 +9,8 @@ import {
   type TriedMode,
 } from '../read/strategies.ts';
 import { Folded } from './folded.tsx';
+import { Code } from './scrolled.tsx';
+import { Select } from './select.tsx';
 import { Slider } from './slider.tsx';
 
 export interface Choice {
@@ -37,29 +39,19 @@ export function StrategyForm({ name, choice, onChoice }: Props) {
   return (
     <fieldset class={`choice choice-${name.toLowerCase()}`}>
       <legend>Strategy {name}</legend>
-      <label class="field">
-        What it does
-        <select
-          value={mode}
-          onChange={({ currentTarget }) => onChoice({ mode: currentTarget.value as TriedMode, settings })}
-        >
-          {TRIED_MODES.map((one) => (
-            <option key={one} value={one}>
-              {labelOf(MODE_LABELS, one)} ({one})
-            </option>
-          ))}
-        </select>
-      </label>
+      <Select
+        name="What it does"
+        value={mode}
+        options={TRIED_MODES.map((one) => [one, `${labelOf(MODE_LABELS, one)} (${one})`])}
+        onChoose={(chosen) => onChoice({ mode: chosen, settings })}
+      />
       <p class="note">{modeSentence(mode)}</p>
       {first && slider(first)}
       <Folded summary="More settings, and the strategy as it is sent">
         {() => (
           <>
             {others.map(slider)}
-            {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard */}
-            <pre class="strategy" tabIndex={0}>
-              {JSON.stringify(strategyOf(mode, settings), null, 2)}
-            </pre>
+            <Code text={JSON.stringify(strategyOf(mode, settings), null, 2)} />
           </>
         )}
       </Folded>

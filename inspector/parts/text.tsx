@@ -13,11 +13,22 @@ export function Word({ text }: { text: string }) {
   return <bdi class="word">{visible(text)}</bdi>;
 }
 
-/** A text of any length with its lines. */
-export function Passage({ text, shown = FIRST_SHOWN }: { text: string; shown?: number }) {
+/** The beginning of a text, and a button that shows more of it. @param more in characters */
+export function useBeginning(text: string, shown: number, more: number) {
   const [length, setLength] = useState(shown);
   const part = beginning(text, length);
   const rest = text.length - part.length;
+  const button = rest > 0 && (
+    <button type="button" class="quiet" onClick={() => setLength(length + more)}>
+      Show more ({rest.toLocaleString('en')} characters left)
+    </button>
+  );
+  return [part, button] as const;
+}
+
+/** A text of any length with its lines. */
+export function Passage({ text, shown = FIRST_SHOWN }: { text: string; shown?: number }) {
+  const [part, more] = useBeginning(text, shown, MORE);
   return (
     <div class="passage">
       <pre dir="auto">
@@ -31,11 +42,7 @@ export function Passage({ text, shown = FIRST_SHOWN }: { text: string; shown?: n
           ),
         )}
       </pre>
-      {rest > 0 && (
-        <button type="button" class="quiet" onClick={() => setLength(length + MORE)}>
-          Show more ({rest.toLocaleString('en')} characters left)
-        </button>
-      )}
+      {more}
     </div>
   );
 }

@@ -4,6 +4,7 @@ import type { Version } from '../api/answers.ts';
 import { labelOf, VERSION_LABELS } from '../read/codes.ts';
 import { Dialog } from './dialog.tsx';
 import { Markdown } from './markdown.tsx';
+import { RefButton } from './message-rows.tsx';
 import { count, duration, moment } from './numbers.ts';
 import { Empty } from './states.tsx';
 import { Word } from './text.tsx';
@@ -55,9 +56,7 @@ function Shown({ version, onRef }: { version: Version; onRef: (ref: string) => v
       </p>
       {ref !== null && (
         <p>
-          <button type="button" class="ref" onClick={() => onRef(ref)}>
-            Transcript {ref}
-          </button>
+          <RefButton reference={ref} onRef={onRef} words="Transcript " />
         </p>
       )}
       {text === null ? <Empty>It has no text yet.</Empty> : <Markdown text={text} shown={20_000} />}

@@ -5,20 +5,8 @@
 
 export const NANODOLLARS = 1_000_000_000;
 
-/** The bill of a request, or the sums of a conversation's bills. */
-export interface Bill {
-  /** What was paid, and what the caller's whole array would have cost. */
-  readonly actual: number | undefined;
-  readonly wouldBe: number | undefined;
-  /** The difference: negative for a loss. */
-  readonly net: number | undefined;
-  /** What is on the debit side; a part of what was paid. */
-  readonly summarizer: number | undefined;
-  readonly fetchRounds: number | undefined;
-  readonly brokenCache: number | undefined;
-  /** In tokens: removed in each request, and removed for the first time. */
-  readonly gross: number | undefined;
-  readonly unique: number | undefined;
+/** The bill of a request, or the sums of a conversation's bills, in dollars. */
+interface Bill extends Omit<Amounts, 'sent'> {
   /** Whether cache writes are estimated. */
   readonly isAbout: boolean;
 }
@@ -30,7 +18,7 @@ export type Billed = object & { readonly bill?: unknown };
 export function billOf(billed: Billed): Bill | undefined {
   const amounts = amountsOf(billed);
   if (!amounts) return undefined;
-  const { actual, wouldBe, net, summarizer, fetchRounds, brokenCache, grossTokens, uniqueTokens } = amounts;
+  const { actual, wouldBe, net, summarizer, fetchRounds, brokenCache, gross, unique } = amounts;
   return {
     actual: amount(actual),
     wouldBe: amount(wouldBe),
@@ -38,25 +26,28 @@ export function billOf(billed: Billed): Bill | undefined {
     summarizer: amount(summarizer),
     fetchRounds: amount(fetchRounds),
     brokenCache: amount(brokenCache),
-    gross: grossTokens,
-    unique: uniqueTokens,
+    gross,
+    unique,
     isAbout: membersOf(billed.bill).about !== undefined,
   };
 }
 
-/** A bill in nanodollars and tokens; undefined where it is not known. */
+/** A bill in nanodollars; undefined where it is not known. */
 export interface Amounts {
-  readonly wouldBe: number | undefined;
-  readonly net: number | undefined;
-  /** The model calls alone. */
-  readonly sent: number | undefined;
-  /** With the summarizer. */
+  /** What was paid, and what the caller's whole array would have cost. */
   readonly actual: number | undefined;
+  readonly wouldBe: number | undefined;
+  /** The difference: negative for a loss. */
+  readonly net: number | undefined;
+  /** What was paid without the summarizer. */
+  readonly sent: number | undefined;
+  /** What is on the debit side; a part of what was paid. */
   readonly summarizer: number | undefined;
   readonly fetchRounds: number | undefined;
   readonly brokenCache: number | undefined;
-  readonly grossTokens: number | undefined;
-  readonly uniqueTokens: number | undefined;
+  /** In tokens: removed in each request, and removed for the first time. */
+  readonly gross: number | undefined;
+  readonly unique: number | undefined;
 }
 
 /** Undefined if there is no bill, or none in a unit that is known here. */
@@ -72,8 +63,8 @@ export function amountsOf({ bill }: Billed): Amounts | undefined {
     summarizer: number(summarizer),
     fetchRounds: number(rounds),
     brokenCache: number(broken),
-    grossTokens: number(membersOf(gross).tokens),
-    uniqueTokens: number(membersOf(unique).tokens),
+    gross: number(membersOf(gross).tokens),
+    unique: number(membersOf(unique).tokens),
   };
 }
 
@@ -82,19 +73,15 @@ export function inDollars(nanodollars: number): number {
   return nanodollars / NANODOLLARS;
 }
 
-/** What an observed request would have saved, with both sides of it. */
-export interface PotentialBill {
-  readonly sent: number | undefined;
-  readonly wouldBe: number | undefined;
-  readonly net: number | undefined;
-}
-
-/** Undefined if the request was not observed, or has no price. */
+/**
+ * What an observed request would have saved, with both sides of it, in dollars. Undefined if it was
+ * not observed, or has no price.
+ */
 export function potentialBillOf({
   potential_bill: bill,
 }: {
   readonly potential_bill?: unknown;
-}): PotentialBill | undefined {
+}): (Pick<Bill, 'wouldBe' | 'net'> & Pick<Amounts, 'sent'>) | undefined {
   const { unit, sent, would_be: wouldBe, net } = membersOf(bill);
   if (unit !== 'nanodollars') return undefined;
   return {
@@ -117,25 +104,16 @@ export function potentialSums(
   return { sent: sum('sent'), wouldBe: sum('wouldBe'), known: known.length };
 }
 
-/** What observed requests would have saved together, as far as it is known. */
-export function potentialNetOf(events: readonly { readonly potential_bill?: unknown }[]): NetOfAll {
-  return sumOf(events.map((event) => potentialBillOf(event)?.net));
-}
-
 /** Net savings in dollars; undefined if they are not known. */
 export function netOf(billed: Billed): number | undefined {
   return billOf(billed)?.net;
 }
 
-/** Net savings of several requests. */
-export interface NetOfAll {
-  readonly net: number | undefined;
-  /** Of how many requests they are known. */
-  readonly known: number;
-}
-
-/** Net savings of a conversation by its sums, which have what no single request paid for. */
-export function netOfSums(sums: Billed): NetOfAll {
+/**
+ * Net savings of a conversation by its sums, which have what no single request paid for, and of how
+ * many requests they are known.
+ */
+export function netOfSums(sums: Billed): { readonly net: number | undefined; readonly known: number } {
   return { net: netOf(sums), known: number(membersOf(sums.bill).billed) ?? 0 };
 }
 
@@ -155,12 +133,6 @@ export function whyUnknown(events: readonly Answered[], sums: Amounts | undefine
   if (counted.length === 0)
     return 'the upstream reported no usage. A chat stream has one with "stream_options": {"include_usage": true}.';
   return 'the upstream does not report how many tokens it wrote to its cache, which have their own price.';
-}
-
-function sumOf(nets: readonly (number | undefined)[]): NetOfAll {
-  const known = nets.filter((net) => net !== undefined);
-  const net = known.length === 0 ? undefined : known.reduce((total, one) => total + one, 0);
-  return { net, known: known.length };
 }
 
 function amount(value: unknown): number | undefined {

@@ -3,6 +3,7 @@
  * or items, a request's body, a recorded transcript, or an export of logs whose entries hold bodies
  * (OpenAI's batches, LiteLLM, Langfuse, OpenRouter), as JSON or JSONL.
  */
+import { isObject } from './message-text.ts';
 import type { Api } from './snippets.ts';
 
 /** An array that can be explained. */
@@ -156,10 +157,6 @@ function nameIn({ id, name }: Readonly<Record<string, unknown>>): string | undef
 
 function isMessage(value: unknown): boolean {
   return isObject(value) && (typeof value.role === 'string' || ITEMS.has(value.type));
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function parse(text: string): { ok: true; value: unknown } | { ok: false; message: string } {

@@ -74,15 +74,15 @@ export function paybacksOf(events: readonly ListedRun[]): ReadonlyMap<number, Pa
     const isNew = hasNewSummary(event, earlier);
     earlier = event;
     const amounts = amountsOf(event);
-    const { wouldBe, sent, fetchRounds, brokenCache, grossTokens, uniqueTokens = 0 } = amounts ?? {};
+    const { wouldBe, sent, fetchRounds, brokenCache, gross, unique = 0 } = amounts ?? {};
     if (wouldBe === undefined || sent === undefined || fetchRounds === undefined || brokenCache === undefined)
       continue;
-    removed = Math.max(removed, grossTokens ?? 0);
+    removed = Math.max(removed, gross ?? 0);
     const cost = { cache: brokenCache, summary: amounts?.summarizer ?? 0 };
     if (frontier.moved && !observed && cost.cache + cost.summary > 0) {
-      const removesMore = uniqueTokens > 0;
+      const removesMore = unique > 0;
       paybacks.set(n, { ...cost, isSummaryApart: isNew && cost.summary === 0, removesMore, at: null });
-      open.push({ n, tokens: uniqueTokens, left: cost.cache + cost.summary });
+      open.push({ n, tokens: unique, left: cost.cache + cost.summary });
     }
     const saved = wouldBe - (sent - fetchRounds - brokenCache);
     for (const move of open) {

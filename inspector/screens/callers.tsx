@@ -7,8 +7,10 @@ import { useLoad } from '../api/use-load.ts';
 import { CallerCard, type Doing } from '../parts/caller-card.tsx';
 import { DeleteCaller, LimitCaller } from '../parts/caller-dialogs.tsx';
 import { CopyButton } from '../parts/copy-button.tsx';
+import { Select } from '../parts/select.tsx';
 import { useShownPart } from '../parts/shown-part.ts';
 import { Empty, Failed, Of } from '../parts/states.tsx';
+import { submitted } from '../parts/submitted.ts';
 import { CALLER_SORTS, sortedCallers } from '../read/callers.ts';
 import { PARTS } from '../read/overview.ts';
 
@@ -54,16 +56,13 @@ export function Callers({ operator }: { operator: Operator }) {
         {notice}
       </p>
       {failure && <Failed failure={failure} />}
-      <label class="field inline sorting">
-        Sort by
-        <select value={sorting} onChange={({ currentTarget }) => setSorting(currentTarget.value)}>
-          {CALLER_SORTS.map(([value, label]) => (
-            <option key={value} value={value}>
-              {label}
-            </option>
-          ))}
-        </select>
-      </label>
+      <Select
+        class="field inline sorting"
+        name="Sort by"
+        value={sorting}
+        options={CALLER_SORTS}
+        onChoose={setSorting}
+      />
       <Of loaded={loaded}>
         {({ callers, hasMore }) => (
           <>
@@ -124,18 +123,13 @@ interface AddProps {
 function AddCaller({ operator, onChanged }: AddProps) {
   const [name, setName] = useState('');
   const { isRunning, failure, run } = useAction();
+  const add = async (): Promise<void> => {
+    onChanged(`${name} was added.`, await operator.add(name));
+    setName('');
+  };
   return (
     <>
-      <form
-        class="search"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void run(async () => {
-            onChanged(`${name} was added.`, await operator.add(name));
-            setName('');
-          });
-        }}
-      >
+      <form class="search" onSubmit={submitted(() => void run(add))}>
         <label class="field">
           Name of a new caller
           <input

@@ -1,8 +1,8 @@
 /** What a conversation has cost: in a sentence, and step by step. */
-import type { ComponentChildren } from 'preact';
 import { isUnsent } from '../../src/memory/run/unsent.ts';
 import type { Recorded } from '../api/all-requests.ts';
 import type { ListedRun } from '../api/answers.ts';
+import { Figure } from '../parts/figure.tsx';
 import { count, dollars, exactDollars, share, short } from '../parts/numbers.ts';
 import { Term } from '../parts/term.tsx';
 import { Word } from '../parts/text.tsx';
@@ -114,15 +114,6 @@ function Facts({ events }: { readonly events: readonly ListedRun[] }) {
         {moves === 0 ? 'never' : `in ${count(moves)} ${moves === 1 ? 'request' : 'requests'}`}
       </Figure>
     </dl>
-  );
-}
-
-function Figure({ term, children }: { term: ComponentChildren; children: ComponentChildren }) {
-  return (
-    <div>
-      <dt>{term}</dt>
-      <dd>{children}</dd>
-    </div>
   );
 }
 

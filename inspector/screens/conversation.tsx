@@ -1,9 +1,9 @@
 /** A conversation: what it has cost, its requests as a plot and as a list, and its summaries. */
 import { useMemo, useState } from 'preact/hooks';
 import { allRequests, newerRequests, type Recorded } from '../api/all-requests.ts';
-import type { ConversationMemory } from '../api/answers.ts';
+import type { Version } from '../api/answers.ts';
 import type { Client, Named } from '../api/client.ts';
-import { Failure } from '../api/connection.ts';
+import { missing } from '../api/connection.ts';
 import { type Loaded, useLive, useLoad } from '../api/use-load.ts';
 import { ConversationActions } from '../parts/conversation-actions.tsx';
 import { late } from '../parts/late.tsx';
@@ -42,7 +42,10 @@ export function ConversationScreen({ client, named, onRef }: Props) {
     [client, id, user],
   );
   useLive(requests);
-  const memory = useLoad((signal) => memoryOf(client, named, signal), [client, id, user]);
+  const memory = useLoad(
+    (signal) => client.memory(named, signal).catch(missing(NO_MEMORY)),
+    [client, id, user],
+  );
   return (
     <main>
       <nav class="crumbs" aria-label="Where this is">
@@ -131,8 +134,11 @@ function NoRequests() {
   );
 }
 
+/** Of a conversation that its caller has not named: it has no route for its memory. */
+const NO_MEMORY = { health: 'n/a', memories: [] };
+
 interface SummariesProps {
-  readonly memory: Loaded<ConversationMemory>;
+  readonly memory: Loaded<{ readonly health: string; readonly memories: readonly Version[] }>;
   readonly onRef: (ref: string) => void;
 }
 
@@ -159,16 +165,6 @@ function Summaries({ memory, onRef }: SummariesProps) {
       )}
     </>
   );
-}
-
-/** A conversation that its caller has not named has no route for its memory. */
-async function memoryOf(client: Client, named: Named, signal: AbortSignal): Promise<ConversationMemory> {
-  try {
-    return await client.memory(named, signal);
-  } catch (error) {
-    if (!(error instanceof Failure) || error.status !== 404) throw error;
-    return { memory_strategy: null, health: 'n/a', memories: [] };
-  }
 }
 
 function Requests({ recorded, named }: { recorded: Recorded; named: Named }) {

@@ -3,7 +3,10 @@ import { useState } from 'preact/hooks';
 import type { DeploymentFacts } from '../api/answers.ts';
 import type { Client } from '../api/client.ts';
 import { useLoad } from '../api/use-load.ts';
+import { Figure } from '../parts/figure.tsx';
+import { Code, Table } from '../parts/scrolled.tsx';
 import { Of } from '../parts/states.tsx';
+import { submitted } from '../parts/submitted.ts';
 import { Word } from '../parts/text.tsx';
 import { labelOf, MODE_LABELS } from '../read/codes.ts';
 import { readExposition } from '../read/exposition.ts';
@@ -71,29 +74,17 @@ function Facts({ facts }: { facts: DeploymentFacts }) {
   const { version, modes, agents, access } = facts;
   return (
     <dl class="figures facts">
-      <div>
-        <dt>version</dt>
-        <dd>{version}</dd>
-      </div>
-      <div>
-        <dt>access</dt>
-        <dd>{ACCESS[access]}</dd>
-      </div>
-      <div>
-        <dt>agents</dt>
-        <dd>{agents.join(', ') || 'none'}</dd>
-      </div>
-      <div class="whole">
-        <dt>modes</dt>
-        <dd>
-          {modes.map((mode, at) => (
-            <span key={mode}>
-              {at > 0 && ', '}
-              {labelOf(MODE_LABELS, mode)} <span class="note">({mode})</span>
-            </span>
-          ))}
-        </dd>
-      </div>
+      <Figure term="version">{version}</Figure>
+      <Figure term="access">{ACCESS[access]}</Figure>
+      <Figure term="agents">{agents.join(', ') || 'none'}</Figure>
+      <Figure class="whole" term="modes">
+        {modes.map((mode, at) => (
+          <span key={mode}>
+            {at > 0 && ', '}
+            {labelOf(MODE_LABELS, mode)} <span class="note">({mode})</span>
+          </span>
+        ))}
+      </Figure>
     </dl>
   );
 }
@@ -111,10 +102,7 @@ function Configuration({ facts: { default_strategy: strategy, variables } }: { f
         <Variables label="Variables that are not set" variables={unset} />
       </details>
       <h2>Default strategy</h2>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard */}
-      <pre class="strategy" tabIndex={0}>
-        {JSON.stringify(strategy, null, 2)}
-      </pre>
+      <Code text={JSON.stringify(strategy, null, 2)} />
     </>
   );
 }
@@ -126,25 +114,14 @@ interface VariablesProps {
 
 function Variables({ label, variables }: VariablesProps) {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
-    <section class="table" tabIndex={0} aria-label={label}>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">name</th>
-            <th scope="col">value</th>
-          </tr>
-        </thead>
-        <tbody>
-          {variables.map(({ name, set, value }) => (
-            <tr key={name} class={set ? '' : 'unset'}>
-              <th scope="row">{name}</th>
-              <td>{value === null ? set ? 'set' : 'not set' : <Word text={value} />}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
+    <Table label={label} columns={['name', 'value']}>
+      {variables.map(({ name, set, value }) => (
+        <tr key={name} class={set ? '' : 'unset'}>
+          <th scope="row">{name}</th>
+          <td>{value === null ? set ? 'set' : 'not set' : <Word text={value} />}</td>
+        </tr>
+      ))}
+    </Table>
   );
 }
 
@@ -154,13 +131,7 @@ function Metrics({ client }: { client: Client }) {
   const [token, setToken] = useState<string>();
   return (
     <>
-      <form
-        class="search"
-        onSubmit={(event) => {
-          event.preventDefault();
-          setToken(typed.trim() || undefined);
-        }}
-      >
+      <form class="search" onSubmit={submitted(() => setToken(typed.trim() || undefined))}>
         <label class="field">
           METRICS_TOKEN of the operator
           <input
@@ -185,31 +156,19 @@ function Families({ client, token }: { client: Client; token: string }) {
   return (
     <Of loaded={loaded}>
       {(families) => (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
-        <section class="table" tabIndex={0} aria-label="Metrics">
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">metric</th>
-                <th scope="col">of</th>
-                <th scope="col">value</th>
+        <Table label="Metrics" columns={['metric', 'of', 'value']}>
+          {families.flatMap(({ name, help, samples }) =>
+            samples.map(({ labels, value }) => (
+              <tr key={`${name} ${labels}`}>
+                <th scope="row" title={help}>
+                  {name}
+                </th>
+                <td>{labels}</td>
+                <td class="number">{value}</td>
               </tr>
-            </thead>
-            <tbody>
-              {families.flatMap(({ name, help, samples }) =>
-                samples.map(({ labels, value }) => (
-                  <tr key={`${name} ${labels}`}>
-                    <th scope="row" title={help}>
-                      {name}
-                    </th>
-                    <td>{labels}</td>
-                    <td class="number">{value}</td>
-                  </tr>
-                )),
-              )}
-            </tbody>
-          </table>
-        </section>
+            )),
+          )}
+        </Table>
       )}
     </Of>
   );

@@ -6,6 +6,7 @@ import { Operator } from '../api/operator.ts';
 import { type Kept, SignIn } from '../api/sign-in.ts';
 import { useLoad } from '../api/use-load.ts';
 import { duration } from '../parts/numbers.ts';
+import { Table } from '../parts/scrolled.tsx';
 import { SecretForm } from '../parts/secret-form.tsx';
 import { useShownPart } from '../parts/shown-part.ts';
 import { SignOut } from '../parts/sign-out.tsx';
@@ -99,30 +100,19 @@ function Parts({ health: { status, version, rotating, parts } }: { health: Deplo
           {rotating && '; PRECIS_SECRET_PREVIOUS is set'}
         </span>
       </p>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard */}
-      <section class="table parts" tabIndex={0} aria-label="Parts of the deployment">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">part</th>
-              <th scope="col">state</th>
-            </tr>
-          </thead>
-          <tbody>
-            {parts.map((part) => (
-              <tr key={part.name} class={part.status === 'off' ? 'unset' : ''}>
-                <th scope="row">{part.name}</th>
-                <td>
-                  <Dotted as={PART_STATES[part.status]} />{' '}
-                  <span class="note">
-                    {part.reason === null ? duration(part.ms) : <Word text={part.reason} />}
-                  </span>
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </section>
+      <Table label="Parts of the deployment" class="table parts" columns={['part', 'state']}>
+        {parts.map((part) => (
+          <tr key={part.name} class={part.status === 'off' ? 'unset' : ''}>
+            <th scope="row">{part.name}</th>
+            <td>
+              <Dotted as={PART_STATES[part.status]} />{' '}
+              <span class="note">
+                {part.reason === null ? duration(part.ms) : <Word text={part.reason} />}
+              </span>
+            </td>
+          </tr>
+        ))}
+      </Table>
     </>
   );
 }

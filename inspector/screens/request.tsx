@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { Explanation, RunEvent, Version } from '../api/answers.ts';
 import { archivedMessages } from '../api/archived.ts';
 import type { Client, Named } from '../api/client.ts';
-import { Failure } from '../api/connection.ts';
+import { missing } from '../api/connection.ts';
 import { useLoad } from '../api/use-load.ts';
 import { Folded } from '../parts/folded.tsx';
 import { count } from '../parts/numbers.ts';
@@ -157,12 +157,7 @@ function Shown({ client, named, event, onRef }: ShownProps) {
 
 /** None for a conversation that its caller has not named: it has no route for its memory. */
 async function versionsOf(client: Client, named: Named, signal: AbortSignal): Promise<readonly Version[]> {
-  try {
-    return (await client.memory(named, signal)).memories;
-  } catch (error) {
-    if (error instanceof Failure && error.status === 404) return [];
-    throw error;
-  }
+  return (await client.memory(named, signal).catch(missing({ memories: [] }))).memories;
 }
 
 /**

@@ -61,3 +61,5 @@ export const callerPage = page(caller);
 export const callerDeletion = deletion('memory.caller.deleted', { name: z.string() });
 
 export type ShownCaller = Immutable<z.output<typeof caller>>;
+export type CallerChange = Immutable<z.output<typeof callerChange>>;
+export type CallerDeletion = z.output<typeof callerDeletion>;

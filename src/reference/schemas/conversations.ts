@@ -206,6 +206,9 @@ export const periodSummary = z.strictObject({
 });
 name(periodSummary, 'PeriodSummary');
 
+export type ListedConversation = z.output<typeof listedConversation>;
+export type ConversationMemory = z.output<typeof conversationMemory>;
+export type ArchivedMessage = z.output<typeof archivedMessage>;
 export type PeriodSummary = z.output<typeof periodSummary>;
 export type SumsOfDays = z.output<typeof sumsOfDays>;
 export type StatsByDay = z.output<typeof statsByDay>;

@@ -86,3 +86,5 @@ export const responseCompaction = z.strictObject({
   usage: z.record(z.string(), z.unknown()),
   memory: reportSchema.exactOptional().describe('With `memory_report`.'),
 });
+
+export type Explained = z.output<typeof explanation>;

@@ -43,3 +43,6 @@ export const shownEditList = z.strictObject({
   ),
 });
 name(shownEditList, 'ShownEdits');
+
+export type RequestPage = z.output<typeof requestPage>;
+export type ShownEdits = z.output<typeof shownEditList>;

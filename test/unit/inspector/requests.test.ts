@@ -8,7 +8,6 @@ import {
   netOf,
   netOfSums,
   potentialBillOf,
-  potentialNetOf,
   potentialSums,
   whyUnknown,
 } from '../../../inspector/read/money.ts';
@@ -198,7 +197,6 @@ describe('a run event', () => {
     });
     expect(potentialBillOf({ potential_bill: null })).toBeUndefined();
     expect(potentialBillOf({ potential_bill: { ...potential, unit: 'euros' } })).toBeUndefined();
-    expect(potentialNetOf(events)).toEqual({ net: 0.000005, known: 1 });
     expect(potentialSums(events)).toEqual({ sent: 0.000018, wouldBe: 0.000008, known: 2 });
     expect(potentialSums([{}])).toBeUndefined();
   });
