@@ -4,9 +4,9 @@
  */
 import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { type Answer, chunks, completion, DONE, usageOf } from '../../tools/upstream/completion.ts';
+import { listening } from '../../tools/upstream/listening.ts';
 import { eventsOf, responseOf } from '../../tools/upstream/response.ts';
 import { summaryOf } from '../summary.ts';
 
@@ -65,17 +65,12 @@ export async function startSoakUpstream(): Promise<SoakUpstream> {
   const server = createServer((request, response) => {
     answer(request, response).catch(() => response.destroy());
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
+  const { origin, close } = await listening(server);
   return {
-    url: `http://127.0.0.1:${port}`,
+    url: origin,
     crossings,
     counts,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    close,
   };
 }
 

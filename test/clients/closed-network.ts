@@ -1,6 +1,6 @@
 /** A proxy that forwards nothing, and records what it was asked for. */
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { listening } from '../../tools/upstream/listening.ts';
 
 export interface ClosedNetwork {
   /** Environment variables that direct all traffic to other hosts to the proxy. */
@@ -21,8 +21,7 @@ export async function closedNetwork(): Promise<ClosedNetwork> {
     socket.on('error', () => undefined);
     socket.end('HTTP/1.1 403 Forbidden\r\n\r\n');
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { origin: url, close } = await listening(server);
   const through = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY'].map((name) => [name, url]);
   const local = ['NO_PROXY', '127.0.0.1,localhost'];
   const named = [...through, local].flatMap(([name = '', value]) => [
@@ -32,10 +31,6 @@ export async function closedNetwork(): Promise<ClosedNetwork> {
   return {
     env: Object.fromEntries(named),
     asked,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    close,
   };
 }

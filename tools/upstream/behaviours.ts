@@ -6,13 +6,20 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
-import { type Answer, chunks, completion, DONE, type Frame, usageOf } from './completion.ts';
+import { ANSWERED, type Answer, chunks, completion, DONE, type Frame, usageOf } from './completion.ts';
 import type { RecordedRequest } from './recorded-request.ts';
 import { eventsOf, type ResponseAnswer, responseOf } from './response.ts';
 
+export interface ErrorBehaviour {
+  type: 'error';
+  status: number;
+  body?: object | string;
+  headers?: Record<string, string>;
+}
+
 export type Behaviour =
   | ({ type: 'answer'; delayMs?: number; headers?: Record<string, string> } & Answer)
-  | { type: 'error'; status: number; body?: object | string; headers?: Record<string, string> }
+  | ErrorBehaviour
   | { type: 'redirect'; location: string; status?: number }
   /**
    * A model with a limited context: longer bodies are refused in OpenAI's words, shorter ones are
@@ -35,7 +42,7 @@ export type Behaviour =
   | { type: 'break-off'; status: number; body: string }
   | ((request: IncomingMessage, response: ServerResponse, recorded: RecordedRequest) => void);
 
-export const DEFAULT_ANSWER: Answer = { content: 'This is what the upstream has to say.' };
+export const DEFAULT_ANSWER: Answer = { content: ANSWERED };
 
 export async function behave(
   behaviour: Behaviour,
@@ -50,18 +57,8 @@ export async function behave(
       setHeaders(response, behaviour.headers);
       answer(behaviour.content || behaviour.toolCalls ? behaviour : DEFAULT_ANSWER, response, recorded);
       return;
-    case 'error': {
-      const {
-        status,
-        headers,
-        body = { error: { message: 'Upstream error', type: 'server_error' } },
-      } = behaviour;
-      setHeaders(response, headers);
-      if (!response.hasHeader('content-type')) response.setHeader('content-type', 'application/json');
-      response.statusCode = status;
-      response.end(typeof body === 'string' ? body : JSON.stringify(body));
-      return;
-    }
+    case 'error':
+      return sendError(behaviour, response, { error: { message: 'Upstream error', type: 'server_error' } });
     case 'window': {
       const found = tokensOf(recorded);
       if (found <= behaviour.tokens) return answer(DEFAULT_ANSWER, response, recorded);
@@ -149,7 +146,7 @@ function isResponses({ path }: RecordedRequest): boolean {
   return new URL(path, 'http://upstream').pathname.endsWith('/responses');
 }
 
-function openStream(response: ServerResponse): void {
+export function openStream(response: ServerResponse): void {
   response.writeHead(200, {
     'content-type': 'text/event-stream; charset=utf-8',
     'cache-control': 'no-cache',
@@ -168,6 +165,19 @@ export function refuse(
 ): void {
   const param = status === 400 ? (/^[\w.[\]]+(?=:)/.exec(message)?.[0] ?? null) : null;
   sendJson(response, { error: { message, type: 'invalid_request_error', param, code } }, status);
+}
+
+/** @param otherwise the body, if the error has none */
+export function sendError(
+  { status, headers, ...given }: ErrorBehaviour,
+  response: ServerResponse,
+  otherwise: object,
+): void {
+  const { body = otherwise } = given;
+  setHeaders(response, headers);
+  if (!response.hasHeader('content-type')) response.setHeader('content-type', 'application/json');
+  response.statusCode = status;
+  response.end(typeof body === 'string' ? body : JSON.stringify(body));
 }
 
 export function sendJson(response: ServerResponse, body: object, status = 200): void {
@@ -223,6 +233,6 @@ function includesUsage(body: RecordedRequest['body']): boolean {
   return body?.stream_options?.include_usage === true;
 }
 
-function setHeaders(response: ServerResponse, headers: Record<string, string> = {}): void {
+export function setHeaders(response: ServerResponse, headers: Record<string, string> = {}): void {
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
 }

@@ -5,8 +5,7 @@
  * gateways with OpenAI's APIs write it.
  */
 import { createHash, type Hash } from 'node:crypto';
-
-type Json = Record<string, unknown>;
+import { type Json, listed } from './json.ts';
 
 /** The beta that has `thinking.block_binding`. */
 export const BINDING_CONTROLS = 'thinking-binding-controls-2026-08-01';
@@ -125,8 +124,6 @@ function thoughtsIn({ type, encrypted_content, reasoning_details, thinking_block
     String(signature ?? ''),
   ]);
 }
-
-const listed = (value: unknown): Json[] => (Array.isArray(value) ? value : []);
 
 const elementsOf = ({ messages, input }: Json): Json[] => listed(messages ?? input);
 

@@ -5,11 +5,10 @@
  * A signature holds what the block was made of, so nothing is stored.
  */
 import { createHash } from 'node:crypto';
+import { type Json, listed, type Report } from './json.ts';
 import type { MessageAnswer } from './message.ts';
 
-type Json = Record<string, unknown>;
 type Headers = Readonly<Record<string, unknown>>;
-type Report = (sentence: string) => void;
 
 /** With the request for a block, and with each request that has one. */
 export const COMPACTION_BETA = 'compact-2026-09-04';
@@ -145,5 +144,3 @@ function hashOf(value: unknown): string {
   const json = JSON.stringify(said, (key, member) => (key === 'cache_control' ? undefined : member)) ?? '';
   return createHash('sha256').update(json).digest('base64url').slice(0, 16);
 }
-
-const listed = (value: unknown): Json[] => (Array.isArray(value) ? (value as Json[]) : []);

@@ -31,6 +31,9 @@ export interface Frame {
   usage: Usage;
 }
 
+/** What a model says if nobody has said what. */
+export const ANSWERED = 'This is what the upstream has to say.';
+
 /** A fixed time, so that equal requests get equal bytes. */
 const CREATED = 1_760_000_000;
 

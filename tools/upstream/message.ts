@@ -2,12 +2,8 @@
  * A model's answer in both forms of the Messages API: a `message`, or the events of a stream.
  * https://platform.claude.com/docs/en/build-with-claude/streaming
  */
-import { createHash } from 'node:crypto';
-import type { Answer } from './completion.ts';
-
-type Json = Record<string, unknown>;
-
-const ANSWERED = 'This is what the upstream has to say.';
+import { ANSWERED, type Answer } from './completion.ts';
+import { idFor, type Json } from './json.ts';
 
 /** An answer, with what only this protocol has. */
 export interface MessageAnswer extends Pick<Answer, 'content' | 'toolCalls'> {
@@ -110,11 +106,6 @@ function thinkingOf({ text, signature }: NonNullable<MessageAnswer['thinking']>)
   return text === undefined
     ? { type: 'redacted_thinking', data: signature }
     : { type: 'thinking', thinking: text, signature };
-}
-
-/** Requests of a conversation all differ, and equal ones get equal bytes. */
-function idFor(body: Json): string {
-  return createHash('sha256').update(JSON.stringify(body)).digest('hex').slice(0, 16);
 }
 
 const USAGE: Json = {

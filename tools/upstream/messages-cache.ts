@@ -5,8 +5,7 @@
 import { createHash } from 'node:crypto';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { Lru } from '../../src/lib/lru.ts';
-
-type Json = Record<string, unknown>;
+import { type Json, listed } from './json.ts';
 
 /** As the API writes it. */
 export interface MessagesUsage {
@@ -105,5 +104,3 @@ function blocksOf({ model, tools, system, messages, cache_control }: Json): Read
 function contentOf(content: unknown): Json[] {
   return typeof content === 'string' ? [{ type: 'text', text: content }] : listed(content);
 }
-
-const listed = (value: unknown): Json[] => (Array.isArray(value) ? value : []);

@@ -4,9 +4,10 @@
  * it does with the coming requests; with an empty queue it answers.
  */
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type ErrorBehaviour, openStream, sendError, sendJson, setHeaders } from './behaviours.ts';
 import { nextThought } from './bound-thinking.ts';
 import { compactionOf } from './compaction.ts';
+import { listening } from './listening.ts';
 import { type MessageAnswer, messageEvents, messageOf } from './message.ts';
 import { MessagesCache, promptTokens } from './messages-cache.ts';
 import { type RecordedRequest, record } from './recorded-request.ts';
@@ -19,7 +20,7 @@ export type MessagesBehaviour =
   | { type: 'model'; answer(body: RecordedRequest['body']): MessageAnswer }
   /** A summary, for a request that asks for one. It is what such a request gets by default. */
   | { type: 'compaction'; content?: string }
-  | { type: 'error'; status: number; body?: object | string; headers?: Record<string, string> }
+  | ErrorBehaviour
   /** A model with a limited context. `streamed`: it says so inside of a stream of status 200. */
   | { type: 'window'; tokens: number; streamed?: true }
   | ((recorded: RecordedRequest, response: ServerResponse) => void);
@@ -97,7 +98,7 @@ export async function startMessagesUpstream(
       case 'compaction':
         return say(compactionOf(body, recorded.headers, behaviour.content));
       case 'error':
-        return sendError(behaviour, response);
+        return sendError(behaviour, response, errorOf(response, behaviour.status, 'Upstream error'));
       case 'window': {
         const tokens = promptTokens(body);
         if (tokens <= behaviour.tokens) return say({});
@@ -111,7 +112,7 @@ export async function startMessagesUpstream(
       case 'model':
         return say(behaviour.answer(body));
       case 'answer':
-        for (const [name, value] of Object.entries(behaviour.headers ?? {})) response.setHeader(name, value);
+        setHeaders(response, behaviour.headers);
         return say(behaviour);
     }
   }
@@ -160,10 +161,9 @@ export async function startMessagesUpstream(
     return refuse(response, 404, 'Not found');
   });
 
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
+  const { origin, close } = await listening(server);
   return {
-    url: `http://127.0.0.1:${port}/v1`,
+    url: `${origin}/v1`,
     requests,
     refusals,
     messages: () => requests.filter(({ path }) => /\/messages(?:\?|$)/.test(path)),
@@ -182,11 +182,7 @@ export async function startMessagesUpstream(
       threads = new Threads();
       current = other;
     },
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    close,
   };
 }
 
@@ -224,27 +220,4 @@ function errorOf(response: ServerResponse, status: number, message: string, code
 
 function isRefusal(whole: Record<string, unknown> | ThreadRefusal): whole is ThreadRefusal {
   return typeof whole.status === 'number';
-}
-
-function sendError(
-  { status, headers = {}, body }: Extract<MessagesBehaviour, { type: 'error' }>,
-  response: ServerResponse,
-): void {
-  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-  const said = body ?? errorOf(response, status, 'Upstream error');
-  if (!response.hasHeader('content-type')) response.setHeader('content-type', 'application/json');
-  response.statusCode = status;
-  response.end(typeof said === 'string' ? said : JSON.stringify(said));
-}
-
-function openStream(response: ServerResponse): void {
-  response.writeHead(200, {
-    'content-type': 'text/event-stream; charset=utf-8',
-    'cache-control': 'no-cache',
-  });
-}
-
-function sendJson(response: ServerResponse, body: object, status = 200): void {
-  response.writeHead(status, { 'content-type': 'application/json' });
-  response.end(JSON.stringify(body));
 }

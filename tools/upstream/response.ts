@@ -2,12 +2,8 @@
  * A model's answer in both forms of the Responses API: a `response`, or the events of a stream.
  * https://platform.openai.com/docs/api-reference/responses-streaming
  */
-import { createHash } from 'node:crypto';
-import type { Answer, ToolCall, Usage } from './completion.ts';
-
-type Json = Record<string, unknown>;
-
-const ANSWERED = 'This is what the upstream has to say.';
+import { ANSWERED, type Answer, type ToolCall, type Usage } from './completion.ts';
+import { idFor, type Json } from './json.ts';
 
 /** An answer, with what only this protocol has. */
 export interface ResponseAnswer extends Answer {
@@ -105,11 +101,6 @@ function* within(item: Json): Generator<[type: string, fields: Json]> {
     yield ['function_call_arguments.delta', { delta: item.arguments }];
     yield ['function_call_arguments.done', { name: item.name, arguments: item.arguments }];
   }
-}
-
-/** Requests of a conversation all differ, and equal ones get equal bytes. */
-function idFor(body: Json): string {
-  return createHash('sha256').update(JSON.stringify(body)).digest('hex').slice(0, 16);
 }
 
 const USAGE: Usage = {

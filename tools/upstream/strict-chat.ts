@@ -6,6 +6,7 @@
  * unusual things are allowed: an empty string as content, since tools may print nothing, and the
  * same tool_call_id in different turns, since real traffic repeats ids.
  */
+import { checkSurrogates, isFields, isName, type Json, type Report } from './json.ts';
 
 export interface StrictOptions {
   /**
@@ -16,9 +17,6 @@ export interface StrictOptions {
   /** Allow unknown fields in messages. */
   lenientFields?: boolean;
 }
-
-type Fields = Record<string, unknown>;
-type Report = (sentence: string) => void;
 
 const BODY_FIELDS = new Set(
   [
@@ -49,7 +47,7 @@ const ROLES = new Map<unknown, { fields: Set<string>; parts: Set<string> }>([
  * All parts may also have `cache_control`, which gateways to other models read, and parts of
  * prompts `prompt_cache_breakpoint`.
  */
-const PARTS: Record<string, (part: Fields) => boolean> = {
+const PARTS: Record<string, (part: Json) => boolean> = {
   text: (part) => typeof part.text === 'string',
   refusal: (part) => typeof part.refusal === 'string',
   image_url: (part) => isFields(part.image_url) && isName(part.image_url.url),
@@ -82,11 +80,11 @@ export function violations(body: unknown, options: StrictOptions = {}): string[]
     checkMessage(message, `messages[${at}]`, options, report);
   });
   checkPairing(body.messages, report);
-  checkSurrogates(body, '', report);
+  checkSurrogates(body, '', (at) => `[${at}]`, report);
   return found;
 }
 
-function checkTools(body: Fields, report: Report): void {
+function checkTools(body: Json, report: Report): void {
   if (body.tools === undefined) {
     if (body.tool_choice !== undefined) report('tool_choice: only allowed when tools are given');
     return;
@@ -129,7 +127,7 @@ function checkMessage(message: unknown, path: string, options: StrictOptions, re
   checkContent(message, path, rules.parts, report);
 }
 
-function checkContent(message: Fields, path: string, parts: Set<string>, report: Report): void {
+function checkContent(message: Json, path: string, parts: Set<string>, report: Report): void {
   const { content } = message;
   if (typeof content === 'string') return;
   if (content === undefined || content === null) {
@@ -169,7 +167,7 @@ function checkContent(message: Fields, path: string, parts: Set<string>, report:
   });
 }
 
-function checkCalls(message: Fields, path: string, options: StrictOptions, report: Report): void {
+function checkCalls(message: Json, path: string, options: StrictOptions, report: Report): void {
   const { tool_calls: calls, function_call: legacy } = message;
   if (legacy !== undefined && legacy !== null)
     checkFunction(legacy, `${path}.function_call`, options, report);
@@ -253,35 +251,11 @@ function checkPairing(messages: unknown[], report: Report): void {
   close();
 }
 
-function callIds(message: Fields): string[] {
+function callIds(message: Json): string[] {
   if (message.role !== 'assistant' || !Array.isArray(message.tool_calls)) return [];
   return message.tool_calls.filter(isFields).map((call) => String(call.id));
 }
 
-function checkSurrogates(value: unknown, path: string, report: Report): void {
-  if (typeof value === 'string') {
-    // In unicode mode a pair is one character, so any surrogate that matches is a lone one.
-    if (/\p{Surrogate}/u.test(value)) report(`${path}: holds a lone surrogate`);
-  } else if (Array.isArray(value)) {
-    value.forEach((item, at) => {
-      checkSurrogates(item, `${path}[${at}]`, report);
-    });
-  } else if (isFields(value)) {
-    for (const [key, item] of Object.entries(value)) {
-      checkSurrogates(item, path === '' ? key : `${path}.${key}`, report);
-    }
-  }
-}
-
 function role(fields: string[], parts: string[]): { fields: Set<string>; parts: Set<string> } {
   return { fields: new Set(['role', ...fields]), parts: new Set(parts) };
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** A non-empty string that identifies something: an id, a model, a tool. */
-function isName(value: unknown): value is string {
-  return typeof value === 'string' && value !== '';
 }

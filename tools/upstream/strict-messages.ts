@@ -8,6 +8,7 @@
  */
 import { boundWords, refusedBlock } from './bound-thinking.ts';
 import { checkCompaction } from './compaction.ts';
+import { checkSurrogates, isFields, isName, type Json, type Report } from './json.ts';
 
 export interface StrictMessagesOptions {
   /** Whether the body is one of `/v1/messages/count_tokens`, which has no limit of the answer. */
@@ -17,9 +18,6 @@ export interface StrictMessagesOptions {
   /** Of the request. Absent: no betas and no account are checked. */
   headers?: Readonly<Record<string, unknown>>;
 }
-
-type Fields = Record<string, unknown>;
-type Report = (sentence: string) => void;
 
 const BODY_FIELDS = words(
   'model messages system max_tokens metadata stop_sequences stream temperature top_p top_k tools tool_choice',
@@ -59,7 +57,7 @@ export function violations(body: unknown, { counts, binds, headers }: StrictMess
   checkSystem(body.system, report);
   checkTools(body, report);
   checkMarks(body, report);
-  checkSurrogates(body, '', report);
+  checkSurrogates(body, '', (at) => `.${at}`, report);
   if (!Array.isArray(body.messages) || body.messages.length === 0) {
     report('messages: at least one message is required');
     return found;
@@ -89,7 +87,7 @@ function checkSystem(system: unknown, report: Report): void {
   }
 }
 
-function checkTools({ tools, tool_choice, mcp_servers }: Fields, report: Report): void {
+function checkTools({ tools, tool_choice, mcp_servers }: Json, report: Report): void {
   if (tools === undefined) {
     const isOff = isFields(tool_choice) && tool_choice.type === 'none';
     if (tool_choice !== undefined && !isOff && mcp_servers === undefined)
@@ -187,7 +185,7 @@ function checkBlock(block: unknown, kinds: ReadonlySet<string>, path: string, re
 
 const IN_RESULTS = words('text image document search_result tool_reference');
 
-function checkResult({ tool_use_id, content, is_error }: Fields, path: string, report: Report): void {
+function checkResult({ tool_use_id, content, is_error }: Json, path: string, report: Report): void {
   if (!CALL_ID.test(String(tool_use_id))) report(`${path}.tool_result.tool_use_id: Field required`);
   if (is_error !== undefined && typeof is_error !== 'boolean')
     report(`${path}.tool_result.is_error: not a boolean`);
@@ -203,7 +201,7 @@ function checkResult({ tool_use_id, content, is_error }: Fields, path: string, r
 }
 
 /** Who may follow whom. Equal roles in a row are one turn. */
-function checkOrder(messages: readonly Fields[], report: Report): void {
+function checkOrder(messages: readonly Json[], report: Report): void {
   for (const [at, { role, content }] of messages.entries()) {
     const before = messages[at - 1];
     const next = messages[at + 1];
@@ -230,24 +228,24 @@ const isSet = (settings: unknown): boolean => isFields(settings) && Object.keys(
  * Whether a message of the system has settings and no words. It may be anywhere but beside one with
  * words (…/build-with-claude/effort-per-message).
  */
-function setsAlone(message: Fields | undefined): boolean {
+function setsAlone(message: Json | undefined): boolean {
   return message?.role === 'system' && isSet(message.output_config) && isEmpty(message.content);
 }
 
 const isEmpty = (content: unknown): boolean =>
   content === '' || (Array.isArray(content) && content.length === 0);
 
-const speaks = (message: Fields | undefined): boolean => message?.role === 'system' && !setsAlone(message);
+const speaks = (message: Json | undefined): boolean => message?.role === 'system' && !setsAlone(message);
 
 interface Turn {
   readonly role: unknown;
   /** The message that it begins with. */
   readonly at: number;
-  readonly blocks: Fields[];
+  readonly blocks: Json[];
 }
 
 /** Equal roles in a row are combined into one turn. A message of the system ends none. */
-function turnsOf(messages: readonly Fields[]): Turn[] {
+function turnsOf(messages: readonly Json[]): Turn[] {
   const turns: Turn[] = [];
   for (const [at, { role, content }] of messages.entries()) {
     if (role === 'system') continue;
@@ -258,7 +256,7 @@ function turnsOf(messages: readonly Fields[]): Turn[] {
   return turns;
 }
 
-function checkPairs(messages: readonly Fields[], report: Report): void {
+function checkPairs(messages: readonly Json[], report: Report): void {
   const turns = turnsOf(messages);
   const known = new Set<unknown>();
   const open = new Set<unknown>();
@@ -299,7 +297,7 @@ function resultsIn(turn: Turn | undefined): unknown[] {
 }
 
 /** What the end of a conversation has to be for an answer to go on from it. */
-function checkEnd(thinking: unknown, messages: readonly Fields[], report: Report): void {
+function checkEnd(thinking: unknown, messages: readonly Json[], report: Report): void {
   const at = messages.findLastIndex(({ role }) => role === 'assistant');
   const last = blocksOf(messages[at]?.content).at(-1);
   if (at === messages.length - 1 && last?.type === 'text' && /\s$/.test(String(last.text)))
@@ -322,7 +320,7 @@ function checkEnd(thinking: unknown, messages: readonly Fields[], report: Report
  * @param mayWait whether they may wait longer: `pause_turn` ends with an open use
  */
 function checkServerTools(
-  blocks: readonly Fields[],
+  blocks: readonly Json[],
   at: number,
   open: Set<unknown>,
   mayWait: boolean,
@@ -342,7 +340,7 @@ function checkServerTools(
 }
 
 /** Marks in the order in which the API reads them: tools, system, messages, the automatic one. */
-function checkMarks(body: Fields, report: Report): void {
+function checkMarks(body: Json, report: Report): void {
   const { tools, system, messages, cache_control } = body;
   const marks = [
     ...listed(tools).flatMap(ownMark),
@@ -366,45 +364,28 @@ function checkMarks(body: Fields, report: Report): void {
       report(`cache_control cannot be set for ${isThinking(block) ? 'thinking' : 'empty text'} blocks`);
 }
 
-const isThinking = ({ type }: Fields): boolean => type === 'thinking' || type === 'redacted_thinking';
+const isThinking = ({ type }: Json): boolean => type === 'thinking' || type === 'redacted_thinking';
 
-const ownMark = ({ cache_control: mark }: Fields): unknown[] =>
+const ownMark = ({ cache_control: mark }: Json): unknown[] =>
   mark === undefined || mark === null ? [] : [mark];
 
 /** A block's mark, after the marks of the blocks inside it. */
-function marksInside(block: Fields): unknown[] {
+function marksInside(block: Json): unknown[] {
   const { content, source } = block;
   const inside = isFields(source) ? listed(source.content) : [];
   return [...listed(content).flatMap(marksInside), ...inside.flatMap(marksInside), ...ownMark(block)];
 }
 
-function checkSurrogates(value: unknown, path: string, report: Report): void {
-  if (typeof value === 'string') {
-    if (!value.isWellFormed()) report(`${path}: holds a lone surrogate`);
-  } else if (Array.isArray(value)) {
-    for (const [at, item] of value.entries()) checkSurrogates(item, `${path}.${at}`, report);
-  } else if (isFields(value)) {
-    for (const [key, item] of Object.entries(value))
-      checkSurrogates(item, path === '' ? key : `${path}.${key}`, report);
-  }
-}
-
-function blocksOf(content: unknown): Fields[] {
+function blocksOf(content: unknown): Json[] {
   return typeof content === 'string' ? [{ type: 'text', text: content }] : listed(content);
 }
 
-const listed = (value: unknown): Fields[] => (Array.isArray(value) ? value.filter(isFields) : []);
+const listed = (value: unknown): Json[] => (Array.isArray(value) ? value.filter(isFields) : []);
 
 /** A text that is more than white space. */
 const isText = (value: unknown): boolean => typeof value === 'string' && value.trim() !== '';
 
-const isName = (value: unknown): boolean => typeof value === 'string' && value !== '';
-
 const isAbove = (value: unknown, least: number): boolean => typeof value === 'number' && value > least;
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 function words(...lines: string[]): ReadonlySet<string> {
   return new Set(lines.flatMap((line) => line.split(' ')));

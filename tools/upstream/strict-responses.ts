@@ -2,6 +2,7 @@
  * The body of `POST /v1/responses` as OpenAI's API accepts it, no more and no less.
  * https://platform.openai.com/docs/api-reference/responses/create
  */
+import { isFields, type Json } from './json.ts';
 import type { StrictOptions } from './strict-chat.ts';
 
 export interface StrictResponsesOptions extends StrictOptions {
@@ -17,8 +18,6 @@ export interface StrictResponsesOptions extends StrictOptions {
   /** Whether tools that don't say so are strict, as the API has it. */
   readonly strictByDefault?: boolean;
 }
-
-type Fields = Record<string, unknown>;
 
 const BODY_FIELDS = new Set(
   [
@@ -66,7 +65,7 @@ const ITEM_FIELDS: Readonly<Record<string, string>> = {
   compaction_trigger: 'type',
 };
 
-/** Fields that these items can't be without, in OpenAI's types. */
+/** Json that these items can't be without, in OpenAI's types. */
 const REQUIRED: Readonly<Record<string, string>> = {
   web_search_call: 'id status action',
   file_search_call: 'id queries status',
@@ -84,7 +83,7 @@ const ELEMENTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'shell_call_output.output': { '': 'stdout stderr outcome' },
 };
 
-/** Fields of such items that are strings, if they are there. */
+/** Json of such items that are strings, if they are there. */
 const STRINGS = new Set([
   'mcp_call.output',
   'local_shell_call_output.output',
@@ -140,18 +139,18 @@ const PART_FIELDS: Readonly<Record<string, string>> = {
  */
 export function responsesViolations(body: unknown, options: StrictResponsesOptions = {}): string[] {
   if (typeof body !== 'object' || body === null) return ['body: not a JSON object'];
-  const { input, model, tools, ...rest } = body as Fields;
+  const { input, model, tools, ...rest } = body as Json;
   const found = unknownFields(rest, BODY_FIELDS, '');
   if (typeof model !== 'string') found.push('model: missing');
   const { stored, reasoned = new Map(), issued, strictByDefault = false } = options;
   if (Array.isArray(tools))
     found.push(...tools.flatMap((tool, at) => toolViolations(tool, `tools[${at}]`, strictByDefault)));
-  const { format } = (rest.text ?? {}) as Fields as { format?: Fields };
+  const { format } = (rest.text ?? {}) as Json as { format?: Json };
   if (format?.strict === true) found.push(...schemaViolations(format.schema, 'text.format.schema'));
   if (typeof input === 'string') return found;
   if ((input ?? null) === null && rest.prompt !== undefined) return found;
   if (!Array.isArray(input) || input.length === 0) return [...found, 'input: missing'];
-  const resolved = input.map((item: Fields) =>
+  const resolved = input.map((item: Json) =>
     item.type === 'item_reference' ? { ...(stored?.get(String(item.id)) ?? item) } : item,
   );
   return [
@@ -165,7 +164,7 @@ export function responsesViolations(body: unknown, options: StrictResponsesOptio
   ];
 }
 
-function toolViolations(tool: Fields, at: string, isStrict: boolean): string[] {
+function toolViolations(tool: Json, at: string, isStrict: boolean): string[] {
   const type = String(tool.type);
   const fields = TOOL_FIELDS[type]?.split(' ');
   if (!fields) return [`${at}.type: unknown type ${type}`];
@@ -206,14 +205,10 @@ function objectViolations(schema: unknown, at: string): string[] {
   ];
 }
 
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 /** In characters. */
 const LONGEST_NAME = 64;
 
-function lengthViolations(value: Fields, at: string): string[] {
+function lengthViolations(value: Json, at: string): string[] {
   return ['name', 'call_id'].flatMap((field) =>
     String(value[field] ?? '').length > LONGEST_NAME
       ? [`${at}${field}: longer than ${LONGEST_NAME} characters`]
@@ -221,7 +216,7 @@ function lengthViolations(value: Fields, at: string): string[] {
   );
 }
 
-function unknownReasoning(input: readonly Fields[], issued: ReadonlySet<string>): string[] {
+function unknownReasoning(input: readonly Json[], issued: ReadonlySet<string>): string[] {
   return input.flatMap(({ type, id, encrypted_content }, index) =>
     type === 'reasoning' && encrypted_content !== undefined && !issued.has(String(encrypted_content))
       ? [`input[${index}]: the encrypted content for item ${id} could not be verified`]
@@ -229,7 +224,7 @@ function unknownReasoning(input: readonly Fields[], issued: ReadonlySet<string>)
   );
 }
 
-function itemViolations(item: Fields, index: number, { jsonArguments }: StrictOptions): string[] {
+function itemViolations(item: Json, index: number, { jsonArguments }: StrictOptions): string[] {
   const at = `input[${index}]`;
   const type = String(item.type ?? 'message');
   const fields = ITEM_FIELDS[type]?.split(' ');
@@ -257,7 +252,7 @@ function fieldViolations(value: unknown, name: string, at: string): string[] {
   const elements = ELEMENTS[name];
   if (!elements) return [];
   if (!Array.isArray(value)) return [`${at}: no list`];
-  return value.flatMap((element: Fields, index) => {
+  return value.flatMap((element: Json, index) => {
     const fields = elements[elements[''] === undefined ? String(element.type) : '']?.split(' ');
     if (!fields) return [`${at}[${index}].type: unknown type ${element.type}`];
     const isOptional = name === 'file_search_call.results';
@@ -269,7 +264,7 @@ function fieldViolations(value: unknown, name: string, at: string): string[] {
   });
 }
 
-function messageViolations({ role, content }: Fields, at: string): string[] {
+function messageViolations({ role, content }: Json, at: string): string[] {
   const parts = PARTS[String(role)];
   if (!parts) return [`${at}.role: unknown role`];
   if (content === '' || (Array.isArray(content) && content.length === 0)) return [`${at}.content: empty`];
@@ -279,17 +274,17 @@ function messageViolations({ role, content }: Fields, at: string): string[] {
 
 function isText(content: unknown, parts: readonly string[]): boolean {
   if (typeof content === 'string') return true;
-  return Array.isArray(content) && content.every((part: Fields) => parts.includes(String(part.type)));
+  return Array.isArray(content) && content.every((part: Json) => parts.includes(String(part.type)));
 }
 
 function partViolations(content: unknown, at: string): string[] {
   if (!Array.isArray(content)) return [];
-  return content.flatMap((part: Fields, index) =>
+  return content.flatMap((part: Json, index) =>
     unknownFields(part, new Set(PART_FIELDS[String(part.type)]?.split(' ')), `${at}[${index}].`),
   );
 }
 
-function unknownFields(value: Fields, known: ReadonlySet<string>, at: string): string[] {
+function unknownFields(value: Json, known: ReadonlySet<string>, at: string): string[] {
   return Object.keys(value).flatMap((key) => (known.has(key) ? [] : [`${at}${key}: unknown parameter`]));
 }
 
@@ -297,7 +292,7 @@ function unknownFields(value: Fields, known: ReadonlySet<string>, at: string): s
  * Each result answers an earlier call, each call has a result, and reasoning is followed by its
  * output.
  */
-function pairViolations(input: readonly Fields[]): string[] {
+function pairViolations(input: readonly Json[]): string[] {
   const found: string[] = [];
   const open: string[] = [];
   const answered = new Set<string>();
@@ -329,7 +324,7 @@ function pairViolations(input: readonly Fields[]): string[] {
 }
 
 /** In a conversation that is not stored, the upstream only knows reasoning in encrypted form. */
-function unstoredViolations(input: readonly Fields[]): string[] {
+function unstoredViolations(input: readonly Json[]): string[] {
   return input.flatMap(({ type, encrypted_content }, index) =>
     type === 'reasoning' && typeof encrypted_content !== 'string'
       ? [`input[${index}]: item not found; items are not persisted when store is set to false`]
@@ -338,7 +333,7 @@ function unstoredViolations(input: readonly Fields[]): string[] {
 }
 
 /** No item comes without the reasoning that led to it, where the upstream knows of that. */
-function reasoningViolations(input: readonly Fields[], reasoned: ReadonlyMap<string, string>): string[] {
+function reasoningViolations(input: readonly Json[], reasoned: ReadonlyMap<string, string>): string[] {
   const present = new Set(input.flatMap(({ type, id }) => (type === 'reasoning' ? [id] : [])));
   const current = input.findLastIndex(({ role }) => role === 'user');
   return input.flatMap(({ type = 'message', id, call_id }, index) => {
@@ -352,15 +347,14 @@ function reasoningViolations(input: readonly Fields[], reasoned: ReadonlyMap<str
   });
 }
 
-function idViolations(input: readonly Fields[]): string[] {
+function idViolations(input: readonly Json[]): string[] {
   const ids = input.flatMap(({ id }) => (typeof id === 'string' ? [id] : []));
   return ids.filter((id, index) => ids.indexOf(id) !== index).map((id) => `input: duplicate item id ${id}`);
 }
 
 function isObject(json: unknown): boolean {
   try {
-    const value: unknown = JSON.parse(String(json));
-    return typeof value === 'object' && value !== null && !Array.isArray(value);
+    return isFields(JSON.parse(String(json)));
   } catch {
     return false;
   }

@@ -3,8 +3,7 @@
  * (https://platform.claude.com/docs/en/build-with-claude/message-threads, read 2026-11).
  */
 import type { IncomingHttpHeaders } from 'node:http';
-
-type Json = Record<string, unknown>;
+import { type Json, listed } from './json.ts';
 
 /** With each request of a thread. */
 export const THREADS_BETA = 'message-threads-2026-08-12';
@@ -48,5 +47,3 @@ export class Threads {
     this.known.set(String(id), { ...whole, messages });
   }
 }
-
-const listed = (value: unknown): Json[] => (Array.isArray(value) ? value : []);

@@ -6,9 +6,9 @@
 
 import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { type Behaviour, behave, refuse, sendJson } from './behaviours.ts';
+import { listening } from './listening.ts';
 import { type RecordedRequest, record } from './recorded-request.ts';
 import { violations } from './strict-chat.ts';
 import { responsesViolations, type StrictResponsesOptions } from './strict-responses.ts';
@@ -44,7 +44,6 @@ export interface Upstream {
 export async function startUpstream(options: UpstreamOptions = {}): Promise<Upstream> {
   const requests: RecordedRequest[] = [];
   const queue: Behaviour[] = [];
-  const { port = 0 } = options;
   let current: Omit<UpstreamOptions, 'port'> = options;
 
   const server = createServer(async (request, response) => {
@@ -87,10 +86,9 @@ export async function startUpstream(options: UpstreamOptions = {}): Promise<Upst
     });
   });
 
-  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
-  const address = server.address() as AddressInfo;
+  const { origin, close } = await listening(server, options.port);
   return {
-    url: `http://127.0.0.1:${address.port}/v1`,
+    url: `${origin}/v1`,
     requests,
     next: (...behaviours) => {
       queue.push(...behaviours);
@@ -100,11 +98,7 @@ export async function startUpstream(options: UpstreamOptions = {}): Promise<Upst
       queue.length = 0;
       current = other;
     },
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    close,
   };
 }
 

@@ -4,9 +4,9 @@
  * members, ids that are not hexadecimal, and 64-bit integers that are numbers.
  */
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import * as z from 'zod';
+import { listening } from '../../../tools/upstream/listening.ts';
 
 const int64 = z.string().regex(/^-?\d{1,19}$/);
 const nanos = z.string().regex(/^[1-9]\d{18}$/);
@@ -98,20 +98,16 @@ export async function startCollector(): Promise<Collector> {
     if (refusal !== undefined) collector.refusals.push(refusal);
     response.writeHead(refusal === undefined ? 200 : 400, { 'content-type': 'application/json' }).end('{}');
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { origin, close } = await listening(server);
   return {
     ...collector,
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/otlp`,
+    url: `${origin}/otlp`,
     next: (...coming) => void statuses.push(...coming),
     reset() {
       for (const list of Object.values(collector)) list.length = 0;
       statuses.length = 0;
     },
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    close,
   };
 }
 
