@@ -58,30 +58,17 @@ export class Floor {
   private readonly prices: InputPrices;
   /** Tokens of the array before its first message. */
   private readonly fixed: number;
-  private points = 0;
-  private billed = 0;
-  private billedUnedited = 0;
-  private lastView = 0;
-  private lastArray = 0;
+  /** Assign an earlier one to go on from there. */
+  state: FloorState = { points: 0, billed: 0, billedUnedited: 0, lastView: 0, lastArray: 0 };
 
   constructor(prices: InputPrices, fixed: number) {
     this.prices = prices;
     this.fixed = fixed;
   }
 
-  get state(): FloorState {
-    const { points, billed, billedUnedited, lastView, lastArray } = this;
-    return { points, billed, billedUnedited, lastView, lastArray };
-  }
-
-  /** Goes on from an earlier state. */
-  set state(state: FloorState) {
-    Object.assign(this, state);
-  }
-
   /** The requests of the conversation, with this one. */
   get requests(): number {
-    return this.points + 1;
+    return this.state.points + 1;
   }
 
   /** The least that a move must free. */
@@ -104,7 +91,7 @@ export class Floor {
     const growth = this.growth(array);
     const requests = REQUESTS_AHEAD / this.prices.written;
     const later = (tokens: number): number => requests * this.cost(tokens + growth, tokens);
-    const unmoved = this.cost(view, this.lastView) + later(view);
+    const unmoved = this.cost(view, this.state.lastView) + later(view);
     const rest = view - freed;
     return unmoved - spent - this.cost(rest, this.reused(kept)) - later(rest);
   }
@@ -122,11 +109,14 @@ export class Floor {
    * @param isCold see `Due`
    */
   settle(array: number, view: number, kept: number | undefined, spent: number, isCold = false): void {
-    this.billed += spent + this.cost(view, isCold ? 0 : this.reused(kept ?? this.lastView));
-    this.billedUnedited += this.cost(array, isCold ? 0 : this.lastArray);
-    this.points++;
-    this.lastView = view;
-    this.lastArray = array;
+    const { points, billed, billedUnedited, lastView, lastArray } = this.state;
+    this.state = {
+      points: points + 1,
+      billed: billed + (spent + this.cost(view, isCold ? 0 : this.reused(kept ?? lastView))),
+      billedUnedited: billedUnedited + this.cost(array, isCold ? 0 : lastArray),
+      lastView: view,
+      lastArray: array,
+    };
   }
 
   /**
@@ -155,12 +145,13 @@ export class Floor {
   /** The least that a move must free so that the regret stays within its limit. */
   withoutRegret({ array, view, kept, spent, loss = 0, isCold = false }: Stakes): number {
     const { cached, written } = this.prices;
+    const { billed, billedUnedited, lastArray } = this.state;
     const growth = this.growth(array);
     const requests = REQUESTS_AHEAD / written;
     const later = (tokens: number): number => requests * this.cost(tokens + growth, tokens);
-    const unedited = this.billedUnedited + this.cost(array, isCold ? 0 : this.lastArray) + later(array);
+    const unedited = billedUnedited + this.cost(array, isCold ? 0 : lastArray) + later(array);
     const reread = this.cost(view, isCold ? 0 : this.reused(kept));
-    const edited = this.billed + spent + loss + reread + later(view);
+    const edited = billed + spent + loss + reread + later(view);
     // A freed token saves the price of writing it now, and the price of reading it later.
     const saved = this.factor(view) * written + this.factor(view + growth) * requests * cached;
     return (edited - (1 + REGRET / written) * unedited) / saved;
@@ -179,11 +170,11 @@ export class Floor {
 
   /** Mean growth of the array per request point so far. */
   private growth(array: number): number {
-    return (array - this.fixed) / (this.points + 1);
+    return (array - this.fixed) / this.requests;
   }
 
   /** Only what the previous request sent is cached. */
   private reused(kept: number): number {
-    return Math.min(kept, this.lastView);
+    return Math.min(kept, this.state.lastView);
   }
 }

@@ -24,9 +24,17 @@ const SHORT_LIFE = 16;
 
 /** What is known of the tries so far. */
 export interface WorthState {
+  /** The number of units from which a move is tried again. */
   readonly retryFrom: number;
-  readonly triedOverStep: boolean;
-  readonly triedOverdue: boolean;
+  /** Why the move was due that has failed last; empty after one that was made. */
+  readonly failed: readonly Pressure[];
+}
+
+/** What is worth a try of its own: the view is over the step of the price, or has waited enough. */
+type Pressure = 'step' | 'overdue';
+
+function pressuresOf(due: Due): Pressure[] {
+  return (['step', 'overdue'] as const).filter((pressure) => due[pressure] !== undefined);
 }
 
 /** The array and the view before a move, in tokens. */
@@ -36,45 +44,26 @@ export class PhaseWorth {
   private readonly floor: Floor;
   /** The caller's minimum of freed tokens, which replaces the floor. */
   private readonly minReclaim: number | undefined;
-  /** The number of units from which a move is tried again. */
-  private retryFrom = 0;
-  /** Whether the view was over the step of the price when a move failed. */
-  private triedOverStep = false;
-  /** Whether the view had waited long enough when a move failed. */
-  private triedOverdue = false;
+  /** Assign an earlier one to go on from there. */
+  state: WorthState = { retryFrom: 0, failed: [] };
 
   constructor(floor: Floor, minReclaim: number | undefined) {
     this.floor = floor;
     this.minReclaim = minReclaim;
   }
 
-  get state(): WorthState {
-    const { retryFrom, triedOverStep, triedOverdue } = this;
-    return { retryFrom, triedOverStep, triedOverdue };
-  }
-
-  /** Goes on from an earlier state. */
-  set state(state: WorthState) {
-    Object.assign(this, state);
-  }
-
   /** Whether to try a move. @param units up to this request point */
-  isTried(units: number, { unconditional, step, overdue, isCold }: Due): boolean {
-    return (
-      unconditional ||
-      isCold === true ||
-      units >= this.retryFrom ||
-      (step !== undefined && !this.triedOverStep) ||
-      (overdue !== undefined && !this.triedOverdue)
-    );
+  isTried(units: number, due: Due): boolean {
+    const { retryFrom, failed } = this.state;
+    if (due.unconditional || due.isCold || units >= retryFrom) return true;
+    return pressuresOf(due).some((pressure) => !failed.includes(pressure));
   }
 
   /** @param tried units that the move has passed */
-  note(made: boolean, units: number, tried: number, { unconditional, step, overdue }: Due): void {
-    if (unconditional) return;
-    this.retryFrom = made ? 0 : units + tried / TRIED_PER_UNIT;
-    this.triedOverStep = !made && step !== undefined;
-    this.triedOverdue = !made && overdue !== undefined;
+  note(made: boolean, units: number, tried: number, due: Due): void {
+    if (due.unconditional) return;
+    const failed = { retryFrom: units + tried / TRIED_PER_UNIT, failed: pressuresOf(due) };
+    this.state = made ? { retryFrom: 0, failed: [] } : failed;
   }
 
   /** The least that a move must free. */

@@ -36,23 +36,12 @@ export interface SeenState {
 export class SeenOutputs {
   private readonly leaving: EarlyLeaving;
   private readonly points: readonly RequestPoint[];
-  private next = 0;
-  private waiting: readonly LargeOutput[] = [];
+  /** Assign an earlier one to go on from there. */
+  state: SeenState = { next: 0, waiting: [] };
 
   constructor(leaving: EarlyLeaving, points: readonly RequestPoint[]) {
     this.leaving = leaving;
     this.points = points;
-  }
-
-  get state(): SeenState {
-    const { next, waiting } = this;
-    return { next, waiting };
-  }
-
-  /** Goes on from an earlier state. */
-  set state({ next, waiting }: SeenState) {
-    this.next = next;
-    this.waiting = waiting;
   }
 
   /**
@@ -66,18 +55,20 @@ export class SeenOutputs {
   at(point: number, limit: number, isShown: (output: LargeOutput) => boolean): readonly LargeOutput[] {
     const due = this.dueAt(point, limit);
     if (due.length === 0) return [];
-    this.next += due.length;
-    this.waiting = [...due.toReversed(), ...this.waiting].filter(isShown).slice(0, MOST_WAITING);
-    return this.waiting;
+    const { next, waiting } = this.state;
+    const all = [...due.toReversed(), ...waiting].filter(isShown).slice(0, MOST_WAITING);
+    this.state = { next: next + due.length, waiting: all };
+    return all;
   }
 
   /** Those that may leave from a request point on, and not before it. */
   dueAt(point: number, limit = Number.POSITIVE_INFINITY): readonly LargeOutput[] {
     const { outputs, answers } = this.leaving;
-    let end = this.next;
+    const { next } = this.state;
+    let end = next;
     for (let output = outputs[end]; output && output.unit < limit; output = outputs[++end])
       if (point - this.requestOf(output) < answers) break;
-    return outputs.slice(this.next, end);
+    return outputs.slice(next, end);
   }
 
   /** The index of the first request with an output. */
