@@ -7,18 +7,11 @@ import {
   type RequestPoint,
   type Unit,
 } from '../conversation/history.ts';
+import type { Mover } from './mover.ts';
 import { type Cuts, type Due, frontierUnit, type ReplayRule, type TailCuts } from './rule.ts';
 
 /** The least share of `max_messages` that a move takes out, so that not every request is a move. */
 const LEAST_SHARE = 0.5;
-
-/** See `Mover`. */
-interface CountedMover {
-  readonly position: object;
-  readonly leftCuts: Cuts;
-  readonly rewrites: boolean;
-  move(tail: TailCuts, due: Due, arrayTokens: number, point: RequestPoint): void;
-}
 
 export class CountTriggers {
   private readonly history: History;
@@ -41,7 +34,7 @@ export class CountTriggers {
   }
 
   /** Moves up to the tail if a trigger is met. Returns that trigger. */
-  move(tail: TailCuts, mover: CountedMover, arrayTokens: number, point: RequestPoint): Due | undefined {
+  move(tail: TailCuts, mover: Mover, arrayTokens: number, point: RequestPoint): Due | undefined {
     const due = this.dueBySteps(point, tail) ?? this.dueByMessages(point, tail, mover);
     if (!due) return undefined;
     const before = mover.position;
@@ -52,7 +45,7 @@ export class CountTriggers {
   }
 
   /** Whether the next step meets a trigger. */
-  isNear(mover: CountedMover): boolean {
+  isNear(mover: Mover): boolean {
     const { stepsDue = NEVER, messagesDue = NEVER } = this.rule;
     const end = this.history.units.length;
     const messages = this.messages.before(end) - this.leftOut(mover.leftCuts, mover.rewrites);
@@ -66,11 +59,7 @@ export class CountTriggers {
     return this.toTail('steps', Number.POSITIVE_INFINITY, inTurns >= stepsDue);
   }
 
-  private dueByMessages(
-    point: RequestPoint,
-    tail: TailCuts,
-    { leftCuts, rewrites }: CountedMover,
-  ): Due | undefined {
+  private dueByMessages(point: RequestPoint, tail: TailCuts, { leftCuts, rewrites }: Mover): Due | undefined {
     const { messagesDue, frontier } = this.rule;
     if (messagesDue === undefined) return undefined;
     const all = this.messages.before(point.units);
@@ -89,8 +78,7 @@ export class CountTriggers {
     const { hard, window, frontier } = this.rule;
     const trimOver = Math.min(hard ?? window, window);
     const unconditional = frontier === 'slide';
-    const over = shrinks ? 0 : undefined;
-    return { trigger, lossyOver, trimOver, unconditional, target: 0, shrinkOver: over, tightOver: over };
+    return { trigger, lossyOver, trimOver, unconditional, target: 0, tightOver: shrinks ? 0 : undefined };
   }
 
   private stepsUpTo(unit: number): number {

@@ -1,12 +1,12 @@
 /** The moves of a mode with one cursor: as far as necessary, or not at all. */
-import type { Cursor, Mover, Position } from './frontier.ts';
 import type { RoundsInView, RoundsState } from './kept-rounds.ts';
+import type { Cursor, Mover, Reach } from './mover.ts';
 import type { Refusal } from './refusal.ts';
 import { type Cuts, type Due, frontierUnit, type ReplayRule } from './rule.ts';
 
 interface CursorState {
   /** Of the cursor: without the rounds. */
-  readonly position: Position;
+  readonly position: Reach;
   readonly turnsCut: number;
   readonly rounds: RoundsState;
 }
@@ -16,6 +16,7 @@ type Failed = Pick<Refusal, 'freed' | 'least'>;
 
 /** Moves a cursor. Kept rounds leave the view when its cuts pass their answers. */
 export class CursorMover implements Mover<CursorState> {
+  turnsCut = 0;
   private readonly rule: ReplayRule;
   private readonly cursor: Cursor;
   private readonly rounds: RoundsInView;
@@ -37,37 +38,25 @@ export class CursorMover implements Mover<CursorState> {
   }
 
   get state(): CursorState {
-    const { position, turnsCut } = this.cursor;
-    return { position, turnsCut, rounds: this.rounds.state };
+    const { turnsCut, cursor, rounds } = this;
+    return { position: cursor.position, turnsCut, rounds: rounds.state };
   }
 
   set state({ position, turnsCut, rounds }: CursorState) {
     this.rounds.state = rounds;
     this.cursor.position = position;
-    this.cursor.turnsCut = turnsCut;
+    this.turnsCut = turnsCut;
   }
 
-  get position(): Position {
+  get position(): Reach {
     const { tokens, cursor } = this;
     const { position } = cursor;
     return tokens === 0 ? position : { ...position, freed: position.freed - tokens };
   }
 
-  set position(position: Position) {
+  set position(position: Reach) {
     const tokens = this.rounds.tokens(frontierUnit(position.cuts));
     this.cursor.position = { ...position, freed: position.freed + tokens };
-  }
-
-  get turnsCut(): number {
-    return this.cursor.turnsCut;
-  }
-
-  set turnsCut(turns: number) {
-    this.cursor.turnsCut = turns;
-  }
-
-  get turnsLeftOut(): number {
-    return this.cursor.turnsCut;
   }
 
   get leftCuts(): Cuts {
@@ -84,7 +73,9 @@ export class CursorMover implements Mover<CursorState> {
 
   arrive(messages: number): boolean {
     this.rounds.arrive(messages, this.settledUnit);
-    return this.cursor.arrive(messages);
+    const cameBack = this.cursor.arrive(messages);
+    if (this.settledUnit === 0) this.turnsCut = 0;
+    return cameBack;
   }
 
   shed(over: number): boolean {
@@ -117,11 +108,9 @@ export class CursorMover implements Mover<CursorState> {
     // The rounds that are passed on the way are not counted, so it may go further than it must.
     cursor.turnTo(tail.turn, arrayTokens + this.tokens - due.target);
     const turned = this.position;
-    if (
-      due.shrinkOver !== undefined &&
-      rule.keepSteps !== undefined &&
-      arrayTokens - turned.freed > due.shrinkOver
-    )
+    const { tightOver } = due;
+    const mayShrink = tightOver !== undefined && rule.keepSteps !== undefined;
+    if (mayShrink && arrayTokens - turned.freed > (due.target || tightOver))
       cursor.stepTo(tail.step, arrayTokens + this.tokens - due.target);
     // A request that stays may weigh more than the steps that leave.
     if (cursor.rewrites && this.position.freed <= turned.freed) this.position = turned;
@@ -131,7 +120,7 @@ export class CursorMover implements Mover<CursorState> {
     if (freed < least && (freed > 0 || cursor.rewrites)) this.position = before;
     // If turns leave the view, any move resets the turn trigger. Otherwise only its own moves do:
     // tokens missing from an array that came back would shift the count.
-    else if (rule.stops === 'turn' || due.trigger === 'turns') cursor.turnsCut = cursor.position.turnsBefore;
+    else if (rule.stops === 'turn' || due.trigger === 'turns') this.turnsCut = cursor.turnsBefore;
     return freed < Math.max(1, least) ? { freed: Math.max(0, freed), least } : undefined;
   }
 

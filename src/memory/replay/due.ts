@@ -1,14 +1,8 @@
 /** Which trigger is met at a request point, and the goals of its move. */
-import type { History, RequestPoint } from '../conversation/history.ts';
+import { type History, type RequestPoint, turnsBefore } from '../conversation/history.ts';
+import type { Mover } from './mover.ts';
 import { type Due, filledUpTo, type ReplayRule } from './rule.ts';
 import type { Trigger } from './trigger.ts';
-
-/** See `Mover`. */
-interface MeasuredMover {
-  readonly position: { readonly freed: number };
-  readonly turnsCut: number;
-  readonly turnsLeftOut: number;
-}
 
 /** Share of the budget from which the next move is prepared, without a watermark. */
 const PREPARE_FROM = 0.6;
@@ -30,9 +24,10 @@ const ENOUGH = 1.5;
  * @param isOpen whether a move loses thinking of a turn that is not over
  */
 export function dueAt(
+  history: History,
   point: RequestPoint,
   rule: ReplayRule,
-  mover: MeasuredMover,
+  mover: Mover,
   arrayTokens: number,
   last: boolean,
   isOpen = false,
@@ -42,7 +37,10 @@ export function dueAt(
   const slides = rule.frontier === 'slide';
   const tokens = slides ? arrayTokens : arrayTokens - mover.position.freed;
   const turns = slides ? point.turns : point.turns - mover.turnsCut;
-  const leftTurns = rule.turnsLossy === undefined || slides ? point.turns : point.turns - mover.turnsLeftOut;
+  const leftTurns =
+    rule.turnsLossy === undefined || slides
+      ? point.turns
+      : point.turns - turnsBefore(history, mover.leftCuts.turn);
   const overflows = tokens > Math.min(rule.window, rule.limit ?? rule.window);
   const forced = rule.force && last;
   const unconditional = overflows || slides || forced;
@@ -63,24 +61,21 @@ export function dueAt(
       overdue: isOverdue ? Math.max(1, limit) : undefined,
       step: rule.step !== undefined && tokens > rule.step ? rule.step : undefined,
       target,
-      shrinkOver: target > 0 ? target : limit,
       tightOver: limit,
     };
   }
   const summarizes = rule.turnsLossy !== undefined && leftTurns >= rule.turnsLossy;
   if (summarizes || (rule.turnsDue !== undefined && turns >= rule.turnsDue)) {
     const lossyOver = summarizes ? 0 : Number.POSITIVE_INFINITY;
-    const shrinks = { shrinkOver: undefined, tightOver: undefined };
-    return { trigger: 'turns', lossyOver, trimOver: budget, unconditional, target: 0, ...shrinks };
+    return { trigger: 'turns', lossyOver, trimOver: budget, unconditional, target: 0 };
   }
   if (forced)
     return {
       trigger: 'force',
       lossyOver: 0,
       trimOver: budget,
-      unconditional: true,
+      unconditional,
       target: 0,
-      shrinkOver: tokens - 1,
       tightOver: tokens - 1,
     };
   return undefined;
@@ -106,15 +101,7 @@ export function dueByAnswer(rule: ReplayRule, view: number): Due | undefined {
   if (view <= limit) return undefined;
   const target = rule.frontier === 'slide' ? 0 : limit * rule.watermark;
   const trigger = triggerOf(rule, false, false);
-  return {
-    trigger,
-    lossyOver: limit,
-    trimOver: limit,
-    unconditional: true,
-    target,
-    shrinkOver: target > 0 ? target : limit,
-    tightOver: limit,
-  };
+  return { trigger, lossyOver: limit, trimOver: limit, unconditional: true, target, tightOver: limit };
 }
 
 /**
@@ -144,12 +131,7 @@ export function leavesAlone(rule: ReplayRule, due: Due, rest: number, thought: n
 }
 
 /** Whether the next move is near enough to prepare for. @param view its tokens */
-export function isNear(
-  history: History,
-  rule: ReplayRule,
-  { turnsCut }: MeasuredMover,
-  view: number,
-): boolean {
+export function isNear(history: History, rule: ReplayRule, { turnsCut }: Mover, view: number): boolean {
   const budget = Math.min(rule.hard ?? rule.window, rule.soft ?? rule.window);
   if (view >= budget * (rule.watermark || PREPARE_FROM)) return true;
   const turns = history.turns.length - (rule.frontier === 'slide' ? 0 : turnsCut);

@@ -23,133 +23,13 @@ import type { TokenSums } from '../tokens/sums.ts';
 import { ThinkingInView } from './bound-thinking.ts';
 import { CountTriggers } from './count-triggers.ts';
 import { dueAt, dueByAnswer, farther, isNear, leavesAlone } from './due.ts';
-import { MoveCause } from './move-cause.ts';
+import type { Mover, Reach } from './mover.ts';
 import { nextMove } from './next-move.ts';
 import type { NextMove } from './next-move-schema.ts';
 import type { Refusal } from './refusal.ts';
 import { type Cuts, type Due, frontierUnit, type ReplayRule, type TailCuts } from './rule.ts';
 import { Tails } from './tails.ts';
 import type { Trigger } from './trigger.ts';
-
-/** The cuts during a replay, and the tokens that they free. */
-export interface Cursor {
-  /** Current position. Assign an earlier one to undo moves. */
-  position: Position;
-  /** Turns that the turn trigger no longer counts. */
-  turnsCut: number;
-  /** See `Mover`. */
-  readonly rewrites: boolean;
-  /** See `Mover`. */
-  arrive(messages: number): boolean;
-  /** An upper bound of what a move to this unit frees. */
-  mostFreed(unit: number): number;
-  /** Moves the turn cut towards `limit`, until `enough` tokens are freed in total. */
-  turnTo(limit: number, enough: number): void;
-  /** Moves the step cut likewise. */
-  stepTo(limit: number, enough: number): void;
-  /**
-   * Ends a move: puts contents back after a summary that has moved, and takes them from one that
-   * could not move while the view is over its budget. Absent where none come back.
-   *
-   * @param least tokens that stay freed
-   */
-  refill?(arrayTokens: number, due: Due, least: number): void;
-}
-
-/** How far a cursor has come. */
-export interface Position extends Reach {
-  /** Turns that begin before the turn cut. */
-  readonly turnsBefore: number;
-}
-
-/** Before the first unit. */
-export const AT_START: Position = { cuts: { turn: 0, step: 0 }, freed: 0, turnsBefore: 0 };
-
-/** Tokens that an edit frees in a unit. */
-export interface Effect {
-  /** In a unit before the turn cut. */
-  whole(unit: number): number;
-  /** In a unit that is only before the step cut. */
-  step(unit: number): number;
-}
-
-/**
- * Anything that a replay moves: a cursor, or the phases of `auto`.
- *
- * @typeParam State all that it has come to by a request point
- */
-export interface Mover<State = unknown> {
-  /**
-   * A value of its own, without the array. Assign one that a mover of the same kind had for the
-   * same array, or for one that begins with the same messages, to go on from there. These must have
-   * arrived.
-   */
-  state: State;
-  /** Current position. Assign an earlier one to undo moves. */
-  position: Reach;
-  /** Turns that the turn trigger no longer counts. */
-  turnsCut: number;
-  /** Turns that have left the view. */
-  readonly turnsLeftOut: number;
-  /** The units before these cuts have left the view. */
-  readonly leftCuts: Cuts;
-  /** See `Move.settled`. */
-  readonly settledUnit: number;
-  /** Whether a move changes bytes even if it frees nothing. */
-  readonly rewrites: boolean;
-  /**
-   * Adds the messages before an index. Returns whether a result among them brings something back
-   * into the view.
-   */
-  arrive(messages: number): boolean;
-  /**
-   * Shortens outputs that the model has not seen, where the view would not fit its budget with them
-   * whatever else left it. That is no move, since nothing of them was sent. Absent: all stay whole.
-   *
-   * @param since the first message that no answer has followed
-   */
-  see?(tail: TailCuts, arrayTokens: number, point: RequestPoint, since: number): void;
-  /**
-   * Lets Precis's rounds leave, the oldest first: those that exceed their bounds, or as many as
-   * free this many tokens. Returns whether any have left.
-   */
-  shed(over: number): boolean;
-  /**
-   * Removes large outputs that the model has answered often enough, where that pays off.
-   *
-   * @param index of the request point
-   */
-  leave?(tail: TailCuts, arrayTokens: number, point: RequestPoint, index: number): void;
-  /**
-   * Moves as far as necessary. Does nothing if that frees too little.
-   *
-   * @param tail the limit of each cut
-   * @param arrayTokens tokens of the array up to this request point
-   */
-  move(tail: TailCuts, due: Due, arrayTokens: number, point: RequestPoint): void;
-  /** Ends a request point, after its moves. */
-  settle(arrayTokens: number): void;
-  /**
-   * Tokens of a view from which a move is likely to pay off. Absent: any move does.
-   *
-   * @param tail as at the last request point
-   * @param arrayTokens of the whole array
-   */
-  paysFrom?(tail: TailCuts, arrayTokens: number): number;
-  /** What the last move left out, and why; empty if it took all that was due. */
-  readonly refused: readonly Refusal[];
-}
-
-/** How far a mover has come. */
-export interface Reach {
-  readonly cuts: Cuts;
-  /** Tokens that the view has less than the caller's array. */
-  readonly freed: number;
-  /**
-   * The part of `freed` from messages that left the view, for movers whose cuts don't determine it.
-   */
-  readonly leftOut?: number;
-}
 
 export interface Replay {
   readonly cuts: Cuts;
@@ -315,27 +195,34 @@ class Pass<State> {
     // What leaves early saves less than thinking is worth.
     if (!isStill && !thinking?.isIn(point)) mover.leave?.(tail, before, point, index);
     const early = mover.position.freed;
-    const cause = new MoveCause(mover);
+    const made: Due[] = [];
+    let known = early;
+    const note = (due: Due | undefined): void => {
+      if (due && mover.position.freed > known) made.push(due);
+      known = mover.position.freed;
+    };
     const view = before - early + thought;
     const isPutOff = !(rule.force && last) && thinking?.waits(point, view) === true;
     const { loss, ahead } = thinking?.weigh(point, view, this.sums) ?? NO_THINKING;
     const isOpen = thinking?.isOpen(point);
-    const met = isStill ? undefined : dueAt(point, rule, mover, before + thought + ahead, last, isOpen);
+    const met = isStill
+      ? undefined
+      : dueAt(history, point, rule, mover, before + thought + ahead, last, isOpen);
     this.waits = isPutOff && met !== undefined;
     const due = isPutOff ? undefined : thought > 0 ? farther(met, loss) : met;
     if (due) mover.move(tail, due, before, point);
-    cause.note(due);
+    note(due);
     const isCold = due !== undefined && this.movesCold(tail, due, before, point, early);
-    cause.note(due);
+    note(due);
     const counted = isStill || isPutOff ? undefined : counts.move(tail, mover, before, point);
-    cause.note(counted);
+    note(counted);
     shedOver(rule.window, mover, before);
-    cause.note(due);
+    note(due);
     // The answer's room is checked last, so that the rule above is the same at every request.
     const dueForAnswer = last && !isStill ? dueByAnswer(rule, before - mover.position.freed) : undefined;
     if (dueForAnswer) mover.move(tail, dueForAnswer, before, point);
     if (dueForAnswer) shedOver(rule.window - rule.answer, mover, before);
-    cause.note(dueForAnswer);
+    note(dueForAnswer);
     if (index === end - 1) this.previous = cutByAnswer(mover, rule, tail, before, point);
     this.refused = (due ?? counted ?? dueForAnswer) ? mover.refused : [];
     const isEdited = mover.position.freed > freed;
@@ -345,7 +232,7 @@ class Pass<State> {
     mover.settle(before);
     if (!isMove) return;
     const other = early > shed ? 'large_output' : 'token_budget';
-    this.trigger = isCold ? 'cold_return' : ((isEdited ? cause.trigger : due?.trigger) ?? other);
+    this.trigger = isCold ? 'cold_return' : ((isEdited ? triggerOf(made) : due?.trigger) ?? other);
     this.moves.push(this.moveAt(point));
   }
 
@@ -416,6 +303,14 @@ function cutByAnswer(
 function shedOver(limit: number, mover: Mover, arrayTokens: number): void {
   const over = arrayTokens - mover.position.freed - limit;
   if (over > 0) mover.shed(over);
+}
+
+/**
+ * The first trigger by which messages or reasoning may have left, else the first one that has moved
+ * the frontier; undefined if none has.
+ */
+function triggerOf(made: readonly Due[]): Trigger | undefined {
+  return (made.find(({ lossyOver }) => Number.isFinite(lossyOver)) ?? made[0])?.trigger;
 }
 
 function isSame(one: Reach, other: Reach): boolean {

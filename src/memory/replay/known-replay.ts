@@ -20,8 +20,9 @@ import { isSame, type RemovalSettings } from '../edits/known-removal.ts';
 import type { Removal } from '../edits/removal.ts';
 import type { ModelTerms } from '../models/terms.ts';
 import type { TokenSums } from '../tokens/sums.ts';
-import { type Mover, type Replay, type ReplayState, replay } from './frontier.ts';
+import { type Replay, type ReplayState, replay } from './frontier.ts';
 import type { RoundsInView, RoundsState } from './kept-rounds.ts';
+import type { Mover } from './mover.ts';
 import type { ReplayRule } from './rule.ts';
 
 /** All that a replay depends on, beside the array and the rounds in it. */

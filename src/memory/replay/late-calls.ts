@@ -3,22 +3,17 @@ import { tokensOf } from '../edits/rehydrate.ts';
 import { rehydratedWith } from '../edits/summarize.ts';
 import type { PhaseStanding } from './phase-standing.ts';
 import type { PhaseView } from './phase-view.ts';
-import type { Refills } from './prefix-cursor.ts';
 
 /**
  * The position with the calls whose results are among the messages before an index. Undefined if
  * none comes back.
- *
- * @param refills absent if no outputs follow a summary
  */
 export function withLateResults(
   standing: PhaseStanding,
   messages: number,
   view: PhaseView,
-  refills: Refills | undefined,
 ): PhaseStanding | undefined {
-  const { weights } = view;
-  const { held } = weights;
+  const { held } = view;
   if (held.isEmpty) return undefined;
   const { prefix, trims, freed, leftOut } = standing;
   const covered = prefix?.unit ?? 0;
@@ -29,7 +24,7 @@ export function withLateResults(
   const ofPrefix = held.before(covered) - heldBefore.covered;
   if (back <= 0) return undefined;
   const shown = prefix?.rehydrated;
-  const rehydrated = refills?.rehydrator.without(shown, covered, messages);
+  const rehydrated = view.settings.refills?.rehydrator.without(shown, covered, messages);
   const more = back - tokensOf(shown) + tokensOf(rehydrated);
   const rest = { freed: freed - more, leftOut: leftOut - more };
   const changed =
@@ -40,7 +35,7 @@ export function withLateResults(
     );
   // If the summary or all replacements are longer than what they still replace, restore it.
   const isShorter =
-    rest.leftOut > weights.unsureBefore(gone) && (!changed || changed.freed > weights.unsureBefore(covered));
+    rest.leftOut > view.unsureBefore(gone) && (!changed || changed.freed > view.unsureBefore(covered));
   if (isShorter) return { ...standing, ...rest, prefix: changed };
   const whole = view.freedWith(0, standing.passed);
   return { ...standing, freed: whole, leftOut: 0, prefix: undefined, trims: [] };

@@ -8,7 +8,7 @@ import type { Removal } from '../edits/removal.ts';
 import type { RunningRequests } from '../edits/running-requests.ts';
 import { rehydratedWith, type SummarizedPrefix } from '../edits/summarize.ts';
 import type { FreshBudgets, Shorten } from './fresh-outputs.ts';
-import type { Reach } from './frontier.ts';
+import type { Reach } from './mover.ts';
 import type { Passed } from './phase-pass.ts';
 import type { Refills } from './prefix-cursor.ts';
 import type { EarlyLeaving } from './seen-outputs.ts';

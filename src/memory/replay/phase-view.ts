@@ -1,16 +1,17 @@
 /** Tokens of a view at a position of the phases, and of its parts that a move leaves alone. */
 import { elementAt } from '../../lib/elements.ts';
+import type { PrefixSums } from '../../lib/prefix-sums.ts';
+import { HeldTokens } from '../conversation/bonds.ts';
 import type { History, RequestPoint } from '../conversation/history.ts';
-import type { RunningRequests } from '../edits/running-requests.ts';
-import { coveredMessages } from '../edits/summarize.ts';
-import type { TrimmedSpan } from '../edits/trim.ts';
-import type { TokenSums } from '../tokens/sums.ts';
-import type { Journal } from './journal.ts';
+import { coveredMessages, reservedFor, type SummarizedPrefix, summarizedPrefix } from '../edits/summarize.ts';
+import { TRIM_LINE_TOKENS, type TrimmedSpan } from '../edits/trim.ts';
+import { type TokenSums, unitSums } from '../tokens/sums.ts';
+import { Journal } from './journal.ts';
+import { KeptRequests } from './kept-requests.ts';
 import type { RoundsInView } from './kept-rounds.ts';
 import type { Passed } from './phase-pass.ts';
 import { NOWHERE, type PhaseSettings, type PhaseStanding } from './phase-standing.ts';
 import { frontierUnit } from './rule.ts';
-import { ViewWeights } from './view-weights.ts';
 
 /**
  * Ends of messages before the newest at which a cache with boundaries is read
@@ -20,22 +21,28 @@ const LOOKED_BACK = 20;
 
 /** What a view is reckoned from. The moves of a request point add to the journal. */
 export class PhaseView {
-  readonly weights: ViewWeights;
+  readonly history: History;
+  readonly settings: PhaseSettings;
   readonly journal: Journal;
+  readonly held: HeldTokens;
+  readonly requests: KeptRequests;
   /** The position after the last request point. */
   settled = NOWHERE;
-  private readonly history: History;
   private readonly sums: TokenSums;
-  private readonly boundaries: PhaseSettings['boundaries'];
   private readonly rounds: RoundsInView;
+  /** Tokens of the units, without removals. */
+  private readonly units: PrefixSums;
 
   constructor(history: History, sums: TokenSums, settings: PhaseSettings, rounds: RoundsInView) {
     this.history = history;
     this.sums = sums;
-    this.boundaries = settings.boundaries;
+    this.settings = settings;
     this.rounds = rounds;
-    this.weights = new ViewWeights(history, sums, settings);
-    this.journal = this.weights.journal;
+    const units = unitSums(history, sums);
+    this.units = units;
+    this.requests = new KeptRequests(history, settings.first);
+    this.held = new HeldTokens(history, (unit) => units.at(unit));
+    this.journal = new Journal(history.units.length, (unit, freed) => this.held.weigh(unit, -freed));
   }
 
   /** Tokens that the view has less than the array; Precis's rounds are in it beside the array. */
@@ -73,7 +80,7 @@ export class PhaseView {
 
   /** Tokens that stay untouched when the messages before a unit leave. */
   untouched(unit: number, standing: PhaseStanding): number {
-    const first = this.weights.requests.firstBefore(unit)?.message;
+    const first = this.requests.firstBefore(unit)?.message;
     const begins = first !== undefined && first === this.history.units[0]?.first;
     return this.reread(begins ? this.sums.before(first + 1) : this.before(0, standing), standing);
   }
@@ -95,7 +102,7 @@ export class PhaseView {
    * are the ones of the moves before (see `marksOf`).
    */
   reread(kept: number, standing: PhaseStanding): number {
-    const { boundaries } = this;
+    const { boundaries } = this.settings;
     const { moves, frontier } = this.settled;
     if (!boundaries) return kept;
     const isMarked = boundaries === 'marked' && moves > 0;
@@ -104,40 +111,88 @@ export class PhaseView {
 
   /** Tokens before a unit after the summary; for the first unit, of the preamble. */
   before(unit: number, { leftOut, passed }: PhaseStanding): number {
-    return this.weights.before(unit, leftOut) + this.rounds.tokens(passed.heavy, unit);
+    const first = this.history.units[unit]?.first ?? this.history.messages.length;
+    const edited = unit === 0 ? 0 : this.journal.freedBefore(unit) + leftOut;
+    return this.sums.before(first) - edited + this.rounds.tokens(passed.heavy, unit);
   }
-}
 
-/** The trimmed messages of a position. Undefined if it has trimmed none. */
-export function trimmedSpanOf(
-  history: History,
-  { trims, prefix, leftOut }: PhaseStanding,
-  weights: ViewWeights,
-  inProgress: RunningRequests | undefined,
-): TrimmedSpan | undefined {
-  const { requests } = weights;
-  const unit = trims.at(-1);
-  const place = unit === undefined ? undefined : requests.linePlace(unit);
-  if (unit === undefined || place === undefined) return undefined;
-  const { units, messages } = history;
-  const request = units[requests.at(unit) ?? -1]?.first;
-  const first = requests.firstBefore(unit)?.message;
-  const running = inProgress?.at(unit)?.message;
-  const end = units[unit]?.first ?? messages.length;
-  return {
-    from: messages.findIndex(({ role }, at) => role !== 'preamble' && at >= (prefix?.end ?? 0)),
-    ends: trims.map((trim) => units[trim]?.first ?? messages.length),
-    place,
-    dropped: coveredMessages(history, { unit, end, request, first, running }),
-    prefix: prefix && {
-      ...prefix,
-      unit,
-      request,
-      first,
-      running,
-      freed: leftOut,
-      unsure: weights.unsureBefore(unit),
-    },
-    freed: leftOut - (prefix?.freed ?? 0),
-  };
+  /** Of the units before one, as they are in the view without a summary. */
+  covered(unit: number): number {
+    return this.units.before(unit) - this.journal.freedBefore(unit);
+  }
+
+  /** Tokens saved without the units before one. */
+  leftOut(unit: number, prefix: SummarizedPrefix | undefined): number {
+    const summary = prefix ? reservedFor(prefix) : 0;
+    return this.covered(unit) - this.stayingBefore(unit) - summary - TRIM_LINE_TOKENS;
+  }
+
+  /** Of the view of a request if everything had left it that may: all before the tail. */
+  least(tail: number, arrayTokens: number, { units }: RequestPoint): number {
+    const view = arrayTokens - this.journal.freedBefore(units);
+    return view - this.covered(tail) + this.stayingBefore(tail);
+  }
+
+  /**
+   * The prefix before a unit; undefined if the earlier one already reaches that far, or if a
+   * summary as long as allowed may be no shorter than what it replaces.
+   */
+  prefixBefore(unit: number, earlier: SummarizedPrefix | undefined): SummarizedPrefix | undefined {
+    if (unit <= (earlier?.unit ?? 0)) return undefined;
+    const { history, settings } = this;
+    const { summaryTokens, echo, first } = settings;
+    const asked = this.requests.askedBefore(unit);
+    const running = settings.running?.at(unit);
+    const of = (message: number): number => {
+      const stays = message === running?.message ? running.unit : asked;
+      return stays === undefined ? 0 : this.of(stays);
+    };
+    const weights = { covered: this.covered(unit), of, held: this.held.before(unit) };
+    const prefix = summarizedPrefix(history, unit, asked, weights, summaryTokens, echo, first, running);
+    const unsure = this.unsureBefore(unit);
+    return prefix.freed > unsure ? { ...prefix, unsure } : undefined;
+  }
+
+  /** Counted for digests before a unit that may not come. */
+  unsureBefore(unit: number): number {
+    return (this.settings.unsure?.before(unit) ?? 0) + this.journal.unusedBefore(unit);
+  }
+
+  /** Of what stays when the units before one leave: held units and requests. */
+  private stayingBefore(unit: number): number {
+    const request = this.requests.at(unit);
+    const first = this.requests.firstBefore(unit);
+    const isOther = request !== undefined && this.history.units[request]?.first !== first?.message;
+    const running = this.settings.running?.at(unit);
+    const asked = (isOther ? this.of(request) : 0) + (running ? this.of(running.unit) : 0);
+    return this.held.before(unit) + asked + (first?.tokens ?? 0);
+  }
+
+  /** Of a unit as it is in the view. */
+  private of(unit: number): number {
+    return this.units.at(unit) - this.journal.freedBefore(unit + 1) + this.journal.freedBefore(unit);
+  }
+
+  /** The trimmed messages of a position. Undefined if it has trimmed none. */
+  trimmedSpan({ trims, prefix, leftOut }: PhaseStanding): TrimmedSpan | undefined {
+    const { history, requests } = this;
+    const unit = trims.at(-1);
+    const place = unit === undefined ? undefined : requests.linePlace(unit);
+    if (unit === undefined || place === undefined) return undefined;
+    const { units, messages } = history;
+    const request = units[requests.at(unit) ?? -1]?.first;
+    const first = requests.firstBefore(unit)?.message;
+    const running = this.settings.running?.at(unit)?.message;
+    const end = units[unit]?.first ?? messages.length;
+    const staying = { unit, request, first, running };
+    const unsure = this.unsureBefore(unit);
+    return {
+      from: messages.findIndex(({ role }, at) => role !== 'preamble' && at >= (prefix?.end ?? 0)),
+      ends: trims.map((trim) => units[trim]?.first ?? messages.length),
+      place,
+      dropped: coveredMessages(history, { ...staying, end }),
+      prefix: prefix && { ...prefix, ...staying, freed: leftOut, unsure },
+      freed: leftOut - (prefix?.freed ?? 0),
+    };
+  }
 }

@@ -11,29 +11,28 @@
  * at the watermark and four times the floor is freed. `lossy-phases.ts` has the others.
  */
 
-import type { History, RequestPoint } from '../conversation/history.ts';
+import { type History, type RequestPoint, turnsBefore } from '../conversation/history.ts';
 import type { Removal } from '../edits/removal.ts';
 import type { SummarizedPrefix } from '../edits/summarize.ts';
 import type { TrimmedSpan } from '../edits/trim.ts';
 import type { TokenSums } from '../tokens/sums.ts';
 import type { Floor } from './floor.ts';
 import { outputsSince, shortenedOutputs } from './fresh-outputs.ts';
-import type { Mover } from './frontier.ts';
 import type { Journal } from './journal.ts';
 import type { RoundsInView } from './kept-rounds.ts';
 import { withLateResults } from './late-calls.ts';
-import { LossyPhases } from './lossy-phases.ts';
+import { lossyPositions } from './lossy-phases.ts';
 import { Misses, type Recalling } from './misses.ts';
+import type { Mover } from './mover.ts';
 import { Pass } from './phase-pass.ts';
 import { refusalsOf } from './phase-refusals.ts';
 import { NOWHERE, type PhaseSettings, type PhaseStanding, settledBefore } from './phase-standing.ts';
 import type { PhaseState } from './phase-state.ts';
-import { PhaseView, trimmedSpanOf } from './phase-view.ts';
+import { PhaseView } from './phase-view.ts';
 import { PhaseWorth } from './phase-worth.ts';
 import type { Refusal } from './refusal.ts';
 import type { Cuts, Due, TailCuts } from './rule.ts';
 import { type LargeOutput, SeenOutputs } from './seen-outputs.ts';
-import type { ViewWeights } from './view-weights.ts';
 
 export class PhaseMover implements Mover<PhaseState> {
   turnsCut = 0;
@@ -41,8 +40,6 @@ export class PhaseMover implements Mover<PhaseState> {
   private readonly history: History;
   private readonly sums: TokenSums;
   private readonly view: PhaseView;
-  private readonly lossy: LossyPhases;
-  private readonly weights: ViewWeights;
   private readonly settings: PhaseSettings;
   private readonly floor: Floor;
   private readonly worth: PhaseWorth;
@@ -77,8 +74,6 @@ export class PhaseMover implements Mover<PhaseState> {
     this.worth = new PhaseWorth(floor, settings.minReclaim);
     this.rounds = rounds;
     this.view = new PhaseView(history, sums, settings, rounds);
-    this.lossy = new LossyPhases(history, settings, this.view);
-    this.weights = this.view.weights;
     this.journal = this.view.journal;
     this.seen = settings.early && new SeenOutputs(settings.early, history.requestPoints);
     this.edits = new Misses(history, edits, this.journal);
@@ -114,11 +109,6 @@ export class PhaseMover implements Mover<PhaseState> {
     this.floor.state = state.floor;
     this.worth.state = state.worth;
     if (this.seen && seen) this.seen.state = seen;
-  }
-
-  get turnsLeftOut(): number {
-    const unit = this.leftCuts.turn;
-    return this.history.turns.filter((turn) => turn < unit).length;
   }
 
   get leftCuts(): Cuts {
@@ -157,13 +147,13 @@ export class PhaseMover implements Mover<PhaseState> {
   /** The prefix that the next move would summarize; fixed since the last move. */
   next(): SummarizedPrefix | undefined {
     const { frontier, prefix, leftOut } = this.standing;
-    const next = frontier > 0 ? this.weights.prefixBefore(frontier, prefix) : undefined;
+    const next = frontier > 0 ? this.view.prefixBefore(frontier, prefix) : undefined;
     return next && next.freed > leftOut ? next : undefined;
   }
 
   /** The trimmed messages, if any. */
   trimmedSpan(): TrimmedSpan | undefined {
-    return trimmedSpanOf(this.history, this.standing, this.weights, this.settings.running);
+    return this.view.trimmedSpan(this.standing);
   }
 
   shed(over: number): boolean {
@@ -187,19 +177,19 @@ export class PhaseMover implements Mover<PhaseState> {
   arrive(messages: number): boolean {
     const come = this.rounds.arrive(messages, this.standing.passed.heavy);
     if (come > 0) this.standing = { ...this.standing, freed: this.standing.freed - come };
-    const back = withLateResults(this.standing, messages, this.view, this.settings.refills);
+    const back = withLateResults(this.standing, messages, this.view);
     this.standing = back ?? this.standing;
     return back !== undefined;
   }
 
   see(tail: TailCuts, arrayTokens: number, point: RequestPoint, since: number): void {
-    const { standing, edits, settings, journal, weights } = this;
+    const { standing, edits, settings, journal, view } = this;
     const { shortened } = edits;
     // What can't be fetched is cut for the window alone.
     const { fresh: open } = settings;
     const fresh = open && this.isClosed(point) ? { ...open, budget: open.window } : open;
     if (!shortened || !fresh || arrayTokens - standing.freed <= fresh.budget) return;
-    const least = weights.least(this.tailUnit(tail), arrayTokens, point);
+    const least = view.least(this.tailUnit(tail), arrayTokens, point);
     journal.at = point.messages;
     const before = journal.length;
     const outputs = outputsSince(this.history, since, point);
@@ -208,11 +198,11 @@ export class PhaseMover implements Mover<PhaseState> {
     const { leftOut, passed } = standing;
     const isShortened = journal.length > before;
     if (isShortened) {
-      const freed = this.view.freedWith(leftOut, passed);
+      const freed = view.freedWith(leftOut, passed);
       this.standing = { ...standing, freed, ends: [...standing.ends, journal.length] };
     }
     if (outputs.length === 0) return;
-    const rest = weights.least(this.tailUnit(tail), arrayTokens, point);
+    const rest = view.least(this.tailUnit(tail), arrayTokens, point);
     // Rounds leave for fresh outputs alone, and not where the view exceeds its budget without them.
     const isCrowded = isShortened || rest <= fresh.budget;
     this.crowding = isCrowded ? Math.max(0, rest + this.rounds.tokens(passed.heavy) - fresh.budget) : 0;
@@ -253,7 +243,7 @@ export class PhaseMover implements Mover<PhaseState> {
     // Reasoning can't be brought back, so it leaves where a summary may replace messages.
     const clears = Number.isFinite(due.lossyOver);
     const limits = [tail.turn];
-    if (this.settings.shrinks && due.shrinkOver !== undefined)
+    if (this.settings.shrinks && due.tightOver !== undefined)
       limits.push(Math.max(tail.turn, tail.step), Math.max(tail.turn, tail.tight));
     const { tightOver = Number.POSITIVE_INFINITY } = due;
 
@@ -278,7 +268,7 @@ export class PhaseMover implements Mover<PhaseState> {
       kept: pass.first === undefined ? stakes.view : this.reread(pass.first),
       spent: 0,
     };
-    const lossy = this.lossy.positions({ start, reversible, due, arrayTokens, point });
+    const lossy = lossyPositions(this.view, { start, reversible, due, arrayTokens, point });
     const found = [...lossy.tried, reversible];
     const made = found.find(
       (standing) => standing.freed - start.freed >= this.worth.least(standing, due, stakes).least,
@@ -295,8 +285,7 @@ export class PhaseMover implements Mover<PhaseState> {
     this.position = made ? { ...made, frontier: made.passed.heavy, clears } : start;
     this.worth.note(made !== undefined, point.units, pass.tried, due);
     this.movedCold = made !== undefined && due.isCold === true;
-    if (made && due.trigger === 'turns')
-      this.turnsCut = this.history.turns.filter((unit) => unit < tail.turn).length;
+    if (made && due.trigger === 'turns') this.turnsCut = turnsBefore(this.history, tail.turn);
   }
 
   paysFrom(tail: TailCuts, arrayTokens: number): number {

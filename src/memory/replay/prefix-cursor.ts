@@ -1,9 +1,8 @@
 /** The cursor of a prefix that a summary replaces, and of the outputs after that summary. */
-import { PrefixSums } from '../../lib/prefix-sums.ts';
-import type { History } from '../conversation/history.ts';
+import { type History, turnsBefore } from '../conversation/history.ts';
 import { type Rehydrated, type Rehydrator, tokensOf } from '../edits/rehydrate.ts';
 import { type Prefixes, rehydratedWith, type SummarizedPrefix } from '../edits/summarize.ts';
-import { AT_START, type Cursor, type Position } from './frontier.ts';
+import { AT_START, type Cursor, type Reach } from './mover.ts';
 import { type Due, filledUpTo } from './rule.ts';
 
 /** What a cursor needs to put outputs back after a summary. */
@@ -14,7 +13,7 @@ export interface Refills {
 }
 
 /** The position of a prefix, and the outputs after its summary. */
-interface PrefixPosition extends Position {
+interface PrefixPosition extends Reach {
   readonly rehydrated?: Rehydrated | undefined;
   /** Whether these outputs were chosen. They are when a move ends. */
   readonly isRefilled?: boolean;
@@ -37,27 +36,29 @@ export function refillOf(freed: number, room: number): number {
  */
 export class PrefixCursor implements Cursor {
   position: PrefixPosition = AT_START;
-  turnsCut = 0;
   readonly rewrites = true;
   private readonly history: History;
   private readonly prefixes: Prefixes;
   private readonly refills: Refills | undefined;
   /** The request's array. */
   private messages = 0;
-  /** Of each unit, whether a turn begins with it: 1 or 0. */
-  private readonly turns: PrefixSums;
 
   /** @param refills absent if no outputs follow the summary */
   constructor(history: History, prefixes: Prefixes, refills?: Refills) {
     this.history = history;
     this.prefixes = prefixes;
     this.refills = refills;
-    this.turns = new PrefixSums(history.units.map(({ kind }) => (kind === 'user' ? 1 : 0)));
   }
 
   /** The prefix of the position, with the outputs after its summary. */
   get prefix(): SummarizedPrefix {
     return rehydratedWith(this.prefixes.at(this.unit), this.position.rehydrated);
+  }
+
+  /** A turn whose request stays is still in the view. */
+  get turnsBefore(): number {
+    const { request } = this.prefixes.at(this.unit);
+    return turnsBefore(this.history, this.unit) - (request === undefined ? 0 : 1);
   }
 
   arrive(messages: number): boolean {
@@ -73,10 +74,7 @@ export class PrefixCursor implements Cursor {
     const freed = this.position.freed - back + tokensOf(shown) - tokensOf(rehydrated);
     this.position = { ...this.position, freed, rehydrated };
     // If the summary is longer than what it still replaces, restore the messages.
-    if (freed <= 0) {
-      this.position = AT_START;
-      this.turnsCut = 0;
-    }
+    if (freed <= 0) this.position = AT_START;
     return true;
   }
 
@@ -116,12 +114,7 @@ export class PrefixCursor implements Cursor {
   }
 
   private stand(unit: number): void {
-    const { freed, request } = this.prefixes.at(unit);
-    this.position = {
-      cuts: { turn: unit, step: unit },
-      freed,
-      // A turn whose request stays is still in the view.
-      turnsBefore: this.turns.before(unit) - (request === undefined ? 0 : 1),
-    };
+    const { freed } = this.prefixes.at(unit);
+    this.position = { cuts: { turn: unit, step: unit }, freed };
   }
 }

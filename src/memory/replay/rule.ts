@@ -94,10 +94,11 @@ export interface Due {
   readonly step?: number | undefined;
   /** Tokens at which the move stops; 0 means at the tail. */
   readonly target: number;
-  /** Tokens over which the tail shrinks to steps; undefined if it must not. */
-  readonly shrinkOver: number | undefined;
-  /** Tokens over which small steps count as all others; undefined if the tail must not shrink. */
-  readonly tightOver: number | undefined;
+  /**
+   * Tokens over which small steps count as all others. Over the target, or over this where the
+   * target is the tail, the tail shrinks to steps. Undefined if it must not.
+   */
+  readonly tightOver?: number | undefined;
   /** What the move costs beside what is read anew, in tokens of fresh input. Absent: nothing. */
   readonly loss?: number;
   /** Whether the upstream's cache has nothing of the conversation, so that all is read anew. */

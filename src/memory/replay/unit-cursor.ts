@@ -1,14 +1,13 @@
 /** The cursor of edits that free tokens unit by unit. */
 import { PrefixSums } from '../../lib/prefix-sums.ts';
 import type { HeldTokens } from '../conversation/bonds.ts';
-import type { History } from '../conversation/history.ts';
-import { AT_START, type Cursor, type Effect } from './frontier.ts';
+import { type History, turnsBefore } from '../conversation/history.ts';
+import { AT_START, type Cursor, type Effect } from './mover.ts';
 import { frontierUnit, type ReplayRule } from './rule.ts';
 
 /** The cursor of edits that free tokens unit by unit. */
 export class UnitCursor implements Cursor {
   position = AT_START;
-  turnsCut = 0;
   readonly rewrites = false;
   /** Tokens that whole units would free, computed on demand, from the first one asked for. */
   private readonly sums = new PrefixSums();
@@ -26,13 +25,17 @@ export class UnitCursor implements Cursor {
     this.held = held;
   }
 
+  get turnsBefore(): number {
+    return turnsBefore(this.history, this.position.cuts.turn);
+  }
+
   arrive(messages: number): boolean {
     if (!this.held || this.held.isEmpty) return false;
     const { cuts, freed } = this.position;
     const before = this.heldBefore(frontierUnit(cuts));
     this.held.arrive(messages);
     const back = this.heldBefore(frontierUnit(cuts)) - before;
-    if (back > 0) this.position = { ...this.position, freed: freed - back };
+    if (back > 0) this.position = { cuts, freed: freed - back };
     return back > 0;
   }
 
@@ -49,27 +52,25 @@ export class UnitCursor implements Cursor {
   }
 
   turnTo(limit: number, enough: number): void {
-    let { cuts, freed, turnsBefore } = this.position;
+    let { cuts, freed } = this.position;
     while (cuts.turn < limit && freed < enough) {
       const stop = this.nextStop(cuts.turn, limit);
-      for (let unit = cuts.turn; unit < stop; unit++) {
+      for (let unit = cuts.turn; unit < stop; unit++)
         freed += this.effect.whole(unit) - (unit < cuts.step ? this.effect.step(unit) : 0);
-        if (this.history.units[unit]?.kind === 'user') turnsBefore++;
-      }
       const held = this.heldBefore(frontierUnit(cuts));
       cuts = { turn: stop, step: cuts.step };
       freed += held - this.heldBefore(frontierUnit(cuts));
     }
-    this.position = { cuts, freed, turnsBefore };
+    this.position = { cuts, freed };
   }
 
   stepTo(limit: number, enough: number): void {
-    let { cuts, freed, turnsBefore } = this.position;
+    const { cuts } = this.position;
+    let { freed } = this.position;
     let step = frontierUnit(cuts);
     for (; step < limit && freed < enough; step++)
       freed += this.effect.step(step) + this.heldBefore(step) - this.heldBefore(step + 1);
-    cuts = { turn: cuts.turn, step };
-    this.position = { cuts, freed, turnsBefore };
+    this.position = { cuts: { turn: cuts.turn, step }, freed };
   }
 
   private heldBefore(unit: number): number {
