@@ -15,23 +15,9 @@
  * The unit of such a call leaves together with the last of its results. A call that is brought back
  * comes with its results, and the report says `moved`.
  */
+import { elementAt } from '../../lib/elements.ts';
 import { ChangingSums } from '../../lib/prefix-sums.ts';
 import { type Bond, type History, messagesOf, type RequestPoint } from './history.ts';
-
-/** Messages before a unit that stay when all others before it leave. */
-export function heldMessages(history: History, unit: number): ReadonlySet<number> {
-  const held = new Set<number>();
-  for (const { caller, results, open } of history.bonds) {
-    if (caller >= unit) break;
-    const last = results.reduce((latest, result) => Math.max(latest, result.unit), caller);
-    if (!open && last < unit) continue;
-    for (const index of [caller, ...results.map((result) => result.unit)]) {
-      const member = history.units[index];
-      if (member && index < unit) for (const message of messagesOf(history, member)) held.add(message);
-    }
-  }
-  return held;
-}
 
 /**
  * Units before one that stay when all others before it leave, as they are known at a request.
@@ -48,6 +34,12 @@ export function heldUnits({ bonds }: History, unit: number, messages: number): R
     for (const member of [caller, ...known.map((result) => result.unit)]) if (member < unit) held.add(member);
   }
   return held;
+}
+
+/** Messages before a unit that stay when all others before it leave. */
+export function heldMessages(history: History, unit: number): ReadonlySet<number> {
+  const held = [...heldUnits(history, unit, history.messages.length)];
+  return new Set(held.flatMap((index) => messagesOf(history, elementAt(history.units, index))));
 }
 
 /**

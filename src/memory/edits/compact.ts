@@ -131,22 +131,16 @@ export function compactOutput(
   least: number = strategy.compact_min_tokens,
 ): Removal | undefined {
   const message = elementAt(history.messages, output.message);
-  return remembered(`${reason} ${least}`, message, context, () =>
-    remove(
-      {
-        ...candidateOf(output, message, context),
-        reason,
-        least,
-        replacements: (marker, facts) => {
-          const write = (most: number) =>
-            context.writer.write(output.message, () => message.content().text, most);
-          return previewed(outputLine(output, marker, facts), strategy, facts, write);
-        },
-      },
-      strategy,
-      context,
-    ),
-  );
+  return removeOnce(`${reason} ${least}`, message, strategy, context, () => ({
+    ...candidateOf(output, message, context),
+    reason,
+    least,
+    replacements: (marker, facts) => {
+      const write = (most: number) =>
+        context.writer.write(output.message, () => message.content().text, most);
+      return previewed(outputLine(output, marker, facts), strategy, facts, write);
+    },
+  }));
 }
 
 /**
@@ -183,6 +177,20 @@ export function remembered(
   const removal = make();
   byName.set(name, removal ?? null);
   return removal;
+}
+
+/** The same for a candidate; undefined if there is none. */
+export function removeOnce(
+  name: string,
+  message: Message,
+  strategy: CompactSettings,
+  context: CompactContext,
+  candidate: () => RemovalCandidate | undefined,
+): Removal | undefined {
+  return remembered(name, message, context, () => {
+    const found = candidate();
+    return found && remove(found, strategy, context);
+  });
 }
 
 /** The fields that all removals of a tool output share. */
@@ -265,28 +273,22 @@ export function clearedInputs(
   return inputsOf(message).flatMap((made, index) => {
     const { id, name, form } = made;
     if (form === 'fixed') return [];
-    const removal = remembered(`input ${index} ${least}`, message, context, () =>
-      remove(
-        {
-          kind: 'input',
-          reason: 'context_compaction',
-          least,
-          message: unit.first,
-          call: index,
-          tool: name,
-          callId: id,
-          content: () => inputContent(made),
-          key: `${message.digest}:input:${index}`,
-          count: () => context.counter.text(clearedText(made)),
-          replacements: (marker) => {
-            const write = form === 'text' ? writeMarker : writeClearedInput;
-            return [write({ ...marker, kind: 'tool input' })];
-          },
-        },
-        strategy,
-        context,
-      ),
-    );
+    const removal = removeOnce(`input ${index} ${least}`, message, strategy, context, () => ({
+      kind: 'input',
+      reason: 'context_compaction',
+      least,
+      message: unit.first,
+      call: index,
+      tool: name,
+      callId: id,
+      content: () => inputContent(made),
+      key: `${message.digest}:input:${index}`,
+      count: () => context.counter.text(clearedText(made)),
+      replacements: (marker) => {
+        const write = form === 'text' ? writeMarker : writeClearedInput;
+        return [write({ ...marker, kind: 'tool input' })];
+      },
+    }));
     return removal ?? [];
   });
 }

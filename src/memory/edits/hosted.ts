@@ -4,7 +4,7 @@ import type { History, Unit } from '../conversation/history.ts';
 import type { Message } from '../conversation/message.ts';
 import type { RefNamer } from '../conversation/refs.ts';
 import type { CompactSettings } from '../strategy/fields.ts';
-import { type CompactContext, previewed, remembered, remove } from './compact.ts';
+import { type CompactContext, previewed, removeOnce } from './compact.ts';
 import { NO_CALL, writeMarker } from './placeholder.ts';
 import type { Removal } from './removal.ts';
 
@@ -21,31 +21,26 @@ export function compactHosted(
   for (let index = unit.first; index <= unit.last; index++) {
     const message = elementAt(history.messages, index);
     for (const [call, { tool, id = NO_CALL, content }] of (message.hosted?.() ?? []).entries()) {
-      const removal = remembered(`hosted ${call} ${least}`, message, context, () =>
-        remove(
-          {
-            kind: 'hosted',
-            reason: 'context_compaction',
-            least,
-            message: index,
-            call,
-            tool,
-            callId: id,
-            content,
-            key: keyOf(message, call),
-            count: () => context.counter.weight(keyOf(message, call), () => content().weight),
-            replacements: (marker, { tokens }) => {
-              const sized = marker.ref === undefined ? {} : { tokens };
-              const line = writeMarker({ ...marker, kind: 'tool output', ...sized });
-              const write = (most: number) =>
-                context.writer.write(index, () => content().text, most, undefined, call);
-              return previewed(line, strategy, { tokens }, write);
-            },
-          },
-          strategy,
-          context,
-        ),
-      );
+      const key = keyOf(message, call);
+      const removal = removeOnce(`hosted ${call} ${least}`, message, strategy, context, () => ({
+        kind: 'hosted',
+        reason: 'context_compaction',
+        least,
+        message: index,
+        call,
+        tool,
+        callId: id,
+        content,
+        key,
+        count: () => context.counter.weight(key, () => content().weight),
+        replacements: (marker, { tokens }) => {
+          const sized = marker.ref === undefined ? {} : { tokens };
+          const line = writeMarker({ ...marker, kind: 'tool output', ...sized });
+          const write = (most: number) =>
+            context.writer.write(index, () => content().text, most, undefined, call);
+          return previewed(line, strategy, { tokens }, write);
+        },
+      }));
       if (removal) removals.push(removal);
     }
   }

@@ -7,7 +7,6 @@
 import { withoutHalfAtEnd, withoutHalfAtStart } from '../../lib/characters.ts';
 import { elementAt } from '../../lib/elements.ts';
 import type { History, Output } from '../conversation/history.ts';
-import type { Message } from '../conversation/message.ts';
 import type { CompactSettings } from '../strategy/fields.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
 import {
@@ -15,8 +14,7 @@ import {
   candidateOf,
   outputLine,
   type RemovalCandidate,
-  remembered,
-  remove,
+  removeOnce,
 } from './compact.ts';
 import type { Removal } from './removal.ts';
 
@@ -56,24 +54,12 @@ export function offloadOutput(
   const message = elementAt(history.messages, output.message);
   // Tokens are never more than bytes.
   if (message.bytes <= most) return undefined;
-  return remembered(`offloaded ${most}`, message, context, () =>
-    offload(output, message, strategy, context, most),
-  );
-}
-
-function offload(
-  output: Output,
-  message: Message,
-  strategy: OffloadSettings,
-  context: CompactContext,
-  most: number,
-): Removal | undefined {
-  const { texts, flat } = message.content().weight;
-  if (flat > 0) return undefined;
-  const line: NonNullable<RemovalCandidate['digestLine']> = (marker, facts) =>
-    outputLine(output, marker, facts);
-  return remove(
-    {
+  return removeOnce(`offloaded ${most}`, message, strategy, context, () => {
+    const { texts, flat } = message.content().weight;
+    if (flat > 0) return undefined;
+    const line: NonNullable<RemovalCandidate['digestLine']> = (marker, facts) =>
+      outputLine(output, marker, facts);
+    return {
       ...candidateOf(output, message, context),
       reason: 'offloaded',
       least: most + 1,
@@ -86,18 +72,12 @@ function offload(
         const longest = setting === undefined ? PREVIEW_TOKENS : PREVIEW_FACTOR * setting;
         const preview =
           longest === 0 ? '' : context.writer.write(output.message, () => text, longest, removed);
-        const parts = [
-          text.slice(0, removed.from).trimEnd(),
-          line(marker, facts),
-          preview,
-          text.slice(removed.to),
-        ];
+        const head = text.slice(0, removed.from).trimEnd();
+        const parts = [head, line(marker, facts), preview, text.slice(removed.to)];
         return [parts.filter((part) => part !== '').join('\n')];
       },
-    },
-    strategy,
-    context,
-  );
+    };
+  });
 }
 
 function endsOf(text: string, counter: TokenCounter): { head: number; tail: number } {

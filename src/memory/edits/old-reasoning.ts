@@ -12,7 +12,7 @@ import { elementAt } from '../../lib/elements.ts';
 import type { History } from '../conversation/history.ts';
 import type { KeptReasoning } from '../conversation/kept-reasoning.ts';
 import type { Message, Reasoning } from '../conversation/message.ts';
-import type { ReasoningForm, ReasoningTerms } from '../models/past-reasoning.ts';
+import type { ReasoningTerms } from '../models/past-reasoning.ts';
 import { type CompactContext, remembered } from './compact.ts';
 import { NO_CALL } from './placeholder.ts';
 import type { Removal } from './removal.ts';
@@ -28,89 +28,59 @@ interface ReasoningSettings {
   readonly keep_reasoning_turns: number;
 }
 
+/** The removals of old reasoning in the units of a history. */
+export interface OldReasoning {
+  /** The first unit whose reasoning stays in a request with this many turns. */
+  staysFrom(turns: number): number;
+  /** The removal of a unit's reasoning: at most one. */
+  in(index: number): readonly Removal[];
+}
+
 /**
  * The removals of old reasoning; undefined if it stays in every form.
  *
- * @param kept by message
+ * @param kept what is kept of reasoning, by message: over its API it is an item
  */
 export function oldReasoning(
-  history: History,
-  { clear_reasoning: setting, keep_reasoning_turns: turns }: ReasoningSettings,
+  { messages, turns, units }: History,
+  { clear_reasoning: setting, keep_reasoning_turns: keepTurns }: ReasoningSettings,
   terms: ReasoningTerms,
   context: CompactContext,
-  kept?: ReadonlyMap<number, KeptReasoning>,
+  kept: ReadonlyMap<number, KeptReasoning>,
 ): OldReasoning | undefined {
   if (setting === false) return undefined;
   const forms = (['items', 'fields'] as const).filter(
     (form) => terms[form] === 'billed' || (setting === true && terms[form] === undefined),
   );
-  return forms.length > 0 ? new OldReasoning(history, turns, forms, context, kept) : undefined;
-}
-
-/** The removals of old reasoning in the units of a history. */
-export class OldReasoning {
-  private readonly history: History;
-  private readonly keepTurns: number;
-  private readonly forms: readonly ReasoningForm[];
-  private readonly context: CompactContext;
-  private readonly kept: ReadonlyMap<number, KeptReasoning>;
-
-  /**
-   * @param keepTurns the newest turns whose reasoning stays
-   * @param forms that are cleared
-   * @param kept what is kept of reasoning, by message: over its API it is an item
-   */
-  constructor(
-    history: History,
-    keepTurns: number,
-    forms: readonly ReasoningForm[],
-    context: CompactContext,
-    kept: ReadonlyMap<number, KeptReasoning> = new Map(),
-  ) {
-    this.history = history;
-    this.keepTurns = keepTurns;
-    this.forms = forms;
-    this.context = context;
-    this.kept = kept;
-  }
-
-  /** The first unit whose reasoning stays in a request with this many turns. */
-  staysFrom(turns: number): number {
-    return this.history.turns[turns - this.keepTurns] ?? 0;
-  }
-
-  /** The removal of a unit's reasoning: at most one. */
-  in(index: number): readonly Removal[] {
-    const unit = this.history.units[index];
-    const removal = unit?.kind === 'assistant' ? this.of(unit.first) : undefined;
-    return removal && !this.goesOn(removal.message) ? [removal] : [];
-  }
-
-  private of(index: number): Removal | undefined {
-    const message = elementAt(this.history.messages, index);
-    const kept = this.kept.get(index);
-    if (kept && kept.tokens > 0)
-      return this.forms.includes('items')
-        ? reasoningRemoval('old_reasoning', index, kept, kept.tokens)
-        : undefined;
-    return remembered(`reasoning ${this.forms}`, message, this.context, () => this.make(index, message));
-  }
-
-  private make(index: number, message: Message): Removal | undefined {
+  if (forms.length === 0) return undefined;
+  const make = (index: number, message: Message): Removal | undefined => {
     const reasoning = message.reasoning();
-    if (!reasoning || !this.forms.includes(reasoning.form)) return undefined;
-    const tokens = this.context.counter.weight(`reasoning:${message.digest}`, () => reasoning.weight);
+    if (!reasoning || !forms.includes(reasoning.form)) return undefined;
+    const tokens = context.counter.weight(`reasoning:${message.digest}`, () => reasoning.weight);
     // The size of reasoning that is only referred to is not known.
     return tokens === 0 ? undefined : reasoningRemoval('old_reasoning', index, reasoning, tokens);
-  }
-
-  /**
-   * Whether the next message continues the answer without reasoning of its own. Its ids would refer
-   * to this one's.
-   */
-  private goesOn(index: number): boolean {
-    return this.history.messages[index + 1]?.role === 'assistant' && this.of(index + 1) === undefined;
-  }
+  };
+  const of = (index: number): Removal | undefined => {
+    const message = elementAt(messages, index);
+    const beside = kept.get(index);
+    if (!beside || beside.tokens === 0)
+      return remembered(`reasoning ${forms}`, message, context, () => make(index, message));
+    return forms.includes('items')
+      ? reasoningRemoval('old_reasoning', index, beside, beside.tokens)
+      : undefined;
+  };
+  // If the next message continues the answer without reasoning of its own, its ids would refer to
+  // this one's.
+  const goesOn = (index: number): boolean =>
+    messages[index + 1]?.role === 'assistant' && of(index + 1) === undefined;
+  return {
+    staysFrom: (newest) => turns[newest - keepTurns] ?? 0,
+    in: (index) => {
+      const unit = units[index];
+      const removal = unit?.kind === 'assistant' ? of(unit.first) : undefined;
+      return removal && !goesOn(removal.message) ? [removal] : [];
+    },
+  };
 }
 
 /**

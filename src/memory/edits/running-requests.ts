@@ -13,30 +13,23 @@ export interface RunningRequest {
   readonly message: number;
 }
 
-/** For each unit that a run is in, the request that stays beside the one of the unit's turn. */
-export class RunningRequests {
-  private readonly byUnit: readonly (RunningRequest | undefined)[];
+/** By each unit that a run is in, the request that stays when the units before that one leave. */
+export type RunningRequests = readonly (RunningRequest | undefined)[];
 
-  /** @param first stays anyway */
-  constructor(
-    { keep_first_user }: { readonly keep_first_user: boolean },
-    { runs, units, echo }: History,
-    rule: RoomOfView,
-    sums: TokenSums,
-    first: FirstRequest | undefined,
-  ) {
-    const byUnit: (RunningRequest | undefined)[] = [];
-    for (const { request: unit, from, last } of keep_first_user ? runs : []) {
-      const message = units[unit]?.first;
-      if (message === undefined || message === first?.message || message === echo?.message) continue;
-      if (sums.at(message) > largestKept(rule)) continue;
-      for (let at = from; at <= last; at++) byUnit[at] = { unit, message };
-    }
-    this.byUnit = byUnit;
+/** Those that stay beside the requests of the units' turns. @param first stays anyway */
+export function runningRequests(
+  { keep_first_user }: { readonly keep_first_user: boolean },
+  { runs, units, echo }: History,
+  rule: RoomOfView,
+  sums: TokenSums,
+  first: FirstRequest | undefined,
+): RunningRequests {
+  const byUnit: (RunningRequest | undefined)[] = [];
+  for (const { request: unit, from, last } of keep_first_user ? runs : []) {
+    const message = units[unit]?.first;
+    if (message === undefined || message === first?.message || message === echo?.message) continue;
+    if (sums.at(message) > largestKept(rule)) continue;
+    for (let at = from; at <= last; at++) byUnit[at] = { unit, message };
   }
-
-  /** The one that stays when the units before this one leave. */
-  at(unit: number): RunningRequest | undefined {
-    return this.byUnit[unit];
-  }
+  return byUnit;
 }

@@ -127,7 +127,7 @@ export function askedBy(history: History): readonly (number | undefined)[] {
   return asked;
 }
 
-/** Computes the token weights of prefixes. */
+/** Computes the token weights of prefixes. A summary among them that came back counts as it is. */
 export class Prefixes {
   private readonly history: History;
   private readonly sums: TokenSums;
@@ -136,24 +136,28 @@ export class Prefixes {
   /** A summary that came back. It is condensed already, so its tokens count in full. */
   private readonly echo: CountedEcho | undefined;
   private readonly first: FirstRequest | undefined;
-  private readonly running: RunningRequests | undefined;
+  private readonly running: RunningRequests;
   /** For each unit, the user unit of its turn. */
   private readonly asked: readonly (number | undefined)[];
   /** Units held by bonds. */
   readonly held: HeldTokens;
 
+  /**
+   * @param first the first request, if it stays
+   * @param running absent: none stays
+   */
   constructor(
     history: History,
     sums: TokenSums,
     maxTokens: number,
-    echo: CountedEcho | undefined,
-    first: FirstRequest | undefined,
-    running: RunningRequests | undefined,
+    counter: TokenCounter,
+    first?: FirstRequest,
+    running: RunningRequests = [],
   ) {
     this.history = history;
     this.sums = sums;
     this.maxTokens = maxTokens;
-    this.echo = echo;
+    this.echo = countedEcho(history, counter);
     this.first = first;
     this.running = running;
     const units = unitSums(history, sums);
@@ -169,40 +173,16 @@ export class Prefixes {
 
   /** The prefix before a unit. */
   at(unit: number): SummarizedPrefix {
-    const { history, asked, maxTokens, echo, first } = this;
+    const { history, maxTokens, echo, first } = this;
+    const asked = this.asked[unit - 1];
+    const running = this.running[unit];
     const weights = {
       covered: this.units.before(unit),
       of: (message: number) => this.sums.at(message),
       held: this.held.before(unit),
     };
-    return summarizedPrefix(
-      history,
-      unit,
-      asked[unit - 1],
-      weights,
-      maxTokens,
-      echo,
-      first,
-      this.running?.at(unit),
-    );
+    return summarizedPrefix(history, unit, asked, weights, maxTokens, echo, first, running);
   }
-}
-
-/**
- * The prefixes of a history. A summary among them that came back counts as it is.
- *
- * @param first the first request, if it stays
- * @param running absent: none stays
- */
-export function prefixesOf(
-  history: History,
-  sums: TokenSums,
-  maxTokens: number,
-  counter: TokenCounter,
-  first?: FirstRequest,
-  running?: RunningRequests,
-): Prefixes {
-  return new Prefixes(history, sums, maxTokens, countedEcho(history, counter), first, running);
 }
 
 /** The summary that came back, with its token count. */

@@ -1,7 +1,7 @@
 /** What `auto` can remove from the units of a conversation, computed on demand. */
+import { once } from '../../lib/once.ts';
 import { PrefixSums } from '../../lib/prefix-sums.ts';
 import type { History, Output, Unit } from '../conversation/history.ts';
-import type { ToolCall } from '../conversation/message.ts';
 import { type CompactContext, clearedInputs, compactInputs, compactOutput } from '../edits/compact.ts';
 import { compactHosted } from '../edits/hosted.ts';
 import { removeMedia } from '../edits/media.ts';
@@ -9,7 +9,7 @@ import { offloadOutput } from '../edits/offload.ts';
 import type { OldReasoning } from '../edits/old-reasoning.ts';
 import { LEAST_PURGED, mayBePurged, purgesIn } from '../edits/purge.ts';
 import { type Removal, unusedBy } from '../edits/removal.ts';
-import { type Recall, type Repeat, type Repeats, repeatsIn } from '../edits/repeats.ts';
+import { type Recall, type Repeat, repeatsIn } from '../edits/repeats.ts';
 import type { Recalling } from '../replay/misses.ts';
 import type { LargeOutput } from '../replay/seen-outputs.ts';
 import { type AutoStrategy, SMALLEST_OFFLOAD } from './auto-settings.ts';
@@ -30,8 +30,8 @@ export class AutoEdits implements Recalling {
   readonly old: OldReasoning | undefined;
   private readonly compacted: (readonly Removal[])[] = [];
   private readonly replaced = new Map<number, Removal | undefined>();
-  private repeats: Repeats | undefined;
-  private purges: ReadonlyMap<ToolCall, number> | undefined;
+  private readonly repeated = once(() => repeatsIn(this.history, this.context));
+  private readonly purges = once(() => purgesIn(this.history));
 
   /**
    * @param mostAtSight tokens of the largest output that the model first sees whole; absent if it
@@ -73,7 +73,7 @@ export class AutoEdits implements Recalling {
       const offloaded = this.offloaded.get(output.message);
       if (this.offloadedAtSight.has(output.message)) return [];
       if (offloaded) return offloaded;
-      const repeat = this.repeatOf(output.message);
+      const repeat = this.repeated().repeats.get(output.message);
       if (!repeat || repeat.by >= until) return [];
       return this.repeatedOutput(output, repeat) ?? [];
     });
@@ -155,8 +155,7 @@ export class AutoEdits implements Recalling {
     const { history, strategy, context } = this;
     const calls = history.messages[unit.first]?.calls ?? [];
     if (!strategy.compact_purge || !calls.some(mayBePurged)) return [];
-    this.purges ??= purgesIn(history);
-    const { purges } = this;
+    const purges = this.purges();
     const purged = calls.map((call) => (purges.get(call) ?? until) < until);
     if (!purged.includes(true)) return [];
     return clearedInputs(history, unit, strategy, context, LEAST_PURGED).filter(({ call }) => purged[call]);
@@ -171,14 +170,5 @@ export class AutoEdits implements Recalling {
 
   recalls(): ReadonlyMap<number, Recall> {
     return this.repeated().recalls;
-  }
-
-  private repeatOf(message: number): Repeat | undefined {
-    return this.repeated().repeats.get(message);
-  }
-
-  private repeated(): Repeats {
-    this.repeats ??= repeatsIn(this.history, this.context);
-    return this.repeats;
   }
 }

@@ -7,7 +7,7 @@ import { reasoningByMessage } from '../conversation/kept-reasoning.ts';
 import { stayingRequest } from '../edits/first-request.ts';
 import { oldReasoning } from '../edits/old-reasoning.ts';
 import type { Removal } from '../edits/removal.ts';
-import { RunningRequests } from '../edits/running-requests.ts';
+import { runningRequests } from '../edits/running-requests.ts';
 import { countedEcho, coveredMessages } from '../edits/summarize.ts';
 import { Floor } from '../replay/floor.ts';
 import type { Replay } from '../replay/frontier.ts';
@@ -25,7 +25,7 @@ import { compactContext } from './compact.ts';
 import type { MemoryMode, ReplayRequest } from './mode.ts';
 import type { NextNeeds, PlanContext, Planned, PlanRequest } from './planned.ts';
 import { refillsOf } from './refills.ts';
-import { compactionDue, readingTail, stepsDue } from './tails.ts';
+import { above, readingTail } from './tails.ts';
 
 /** Answers after which an output over `offload_min_tokens` may leave (docs/benchmark.md). */
 const ANSWERS_TO_LEAVE = 4;
@@ -42,8 +42,8 @@ export const auto = {
   hidesRefs: true,
   summaryFacts: ({ incremental }: AutoStrategy) => [incremental],
   replayed: {
-    turnsDue: (strategy: AutoStrategy) => compactionDue(strategy),
-    stepsDue: (strategy: AutoStrategy) => stepsDue(strategy),
+    turnsDue: ({ compact_trigger_turns }: AutoStrategy) => above(compact_trigger_turns),
+    stepsDue: ({ compact_trigger_steps }: AutoStrategy) => above(compact_trigger_steps),
     messagesDue: ({ max_messages }: AutoStrategy) => max_messages,
     turnsLossy: ({ context_limit }: AutoStrategy) => context_limit,
     tail: (strategy: AutoStrategy) => readingTail(keptTurns(strategy), strategy),
@@ -94,7 +94,7 @@ function planAuto(strategy: AutoStrategy, request: ReplayRequest, context: PlanC
       Math.min(strategy.offload_min_tokens, most ?? Infinity),
     ),
     first,
-    running: new RunningRequests(strategy, history, rule, sums, first),
+    running: runningRequests(strategy, history, rule, sums, first),
     boundaries: terms.prices.boundaries && (terms.marks ? ('marked' as const) : ('unmarked' as const)),
     unsure: strategy.offload_digest === 'model' ? edits.unsure() : undefined,
     early: retrieval ? earlyLeaving(strategy, edits) : undefined,

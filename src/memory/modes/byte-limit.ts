@@ -8,6 +8,7 @@
  * moves nothing that was sent changes.
  */
 import { elementAt } from '../../lib/elements.ts';
+import { PrefixSums } from '../../lib/prefix-sums.ts';
 import type { History } from '../conversation/history.ts';
 import { type CompactContext, compactOutput } from '../edits/compact.ts';
 import { removeMedia } from '../edits/media.ts';
@@ -60,7 +61,7 @@ export function withinBytes(
   if (limit === undefined) return planned;
   const most = TAKEN * limit;
   const view = new BytesInView(planned, history);
-  const before = toolBytes + view.ofArray(history.messages.length);
+  const before = toolBytes + view.ofArray;
   const replayed = new MediaReplay(history, view, mediaOf);
   const segments: (readonly Removal[])[] = [];
   const moves: number[] = [];
@@ -92,32 +93,25 @@ export function withinBytes(
 
 /** The bytes of the view of a plan, by the number of its messages. */
 class BytesInView {
-  private readonly removed = new Map<number, Removal[]>();
+  /** Of the messages of the array. */
+  readonly ofArray: number;
+  private readonly removed: ReadonlyMap<number, readonly Removal[]>;
   private readonly dropped: ReadonlySet<number>;
-  private readonly sums: number[] = [0];
-  private readonly arraySums: number[] = [0];
+  private readonly sums: PrefixSums;
 
   constructor({ segments, dropped }: Planned, { messages }: History) {
     this.dropped = new Set(dropped);
-    for (const removal of segments.flat()) {
-      const same = this.removed.get(removal.message);
-      if (same) same.push(removal);
-      else this.removed.set(removal.message, [removal]);
-    }
-    for (const [index, { bytes }] of messages.entries()) {
+    this.removed = Map.groupBy(segments.flat(), ({ message }) => message);
+    this.ofArray = messages.reduce((sum, { bytes }) => sum + bytes, 0);
+    const left = messages.map(({ bytes }, index) => {
       const saved = (this.removed.get(index) ?? []).reduce((sum, removal) => sum + savedBy(removal), 0);
-      const left = this.dropped.has(index) ? 0 : Math.max(0, bytes - saved);
-      this.sums.push(elementAt(this.sums, index) + left);
-      this.arraySums.push(elementAt(this.arraySums, index) + bytes);
-    }
+      return this.dropped.has(index) ? 0 : Math.max(0, bytes - saved);
+    });
+    this.sums = new PrefixSums(left);
   }
 
   at(messages: number): number {
-    return elementAt(this.sums, messages);
-  }
-
-  ofArray(messages: number): number {
-    return elementAt(this.arraySums, messages);
+    return this.sums.before(messages);
   }
 
   /** Whether a content is in the view. */

@@ -18,13 +18,14 @@ import {
   canRetrieve,
   compaction,
   editing,
+  hasBudget,
   keptStepsFault,
   retrievalFault,
 } from '../strategy/fields.ts';
 import { mediaOfUnit, withinBytes } from './byte-limit.ts';
 import type { MemoryMode, ReplayRequest } from './mode.ts';
 import type { PlanContext, Planned } from './planned.ts';
-import { compactionDue, stepsDue, unitTail } from './tails.ts';
+import { above, unitTail } from './tails.ts';
 
 const schema = z.strictObject({
   mode: z.literal('compact'),
@@ -42,8 +43,8 @@ export const compact = {
   retrieves: (strategy: CompactStrategy, hasTools: boolean) => canRetrieve(strategy, hasTools),
   replayed: {
     slides: slidesByDefault,
-    turnsDue: (strategy: CompactStrategy) => compactionDue(strategy),
-    stepsDue: (strategy: CompactStrategy) => stepsDue(strategy),
+    turnsDue: ({ compact_trigger_turns }: CompactStrategy) => above(compact_trigger_turns),
+    stepsDue: ({ compact_trigger_steps }: CompactStrategy) => above(compact_trigger_steps),
     tail: (strategy: CompactStrategy) => unitTail(strategy.compact_keep, strategy),
     isReversible: ({ compact_offload }: CompactStrategy) => compact_offload,
     plan: planCompact,
@@ -52,13 +53,8 @@ export const compact = {
 
 /** A turn trigger alone slides. */
 function slidesByDefault(strategy: CompactStrategy): boolean {
-  const budget =
-    strategy.token_budget ??
-    strategy.token_soft_budget ??
-    strategy.token_remaining_pct ??
-    strategy.token_soft_remaining_pct;
   const { compact_trigger_turns: turns, compact_trigger_steps: steps } = strategy;
-  return turns !== undefined && steps === undefined && budget === undefined;
+  return turns !== undefined && steps === undefined && !hasBudget(strategy);
 }
 
 const START: Cuts = { turn: 0, step: 0 };

@@ -8,7 +8,7 @@ import { heldMessages } from '../conversation/bonds.ts';
 import type { History } from '../conversation/history.ts';
 import { roundsOf } from '../conversation/sequence.ts';
 import { showSummary } from '../edits/shown-summary.ts';
-import { BLOCK_TOKENS, coveredMessages, prefixesOf, type SummarizedPrefix } from '../edits/summarize.ts';
+import { BLOCK_TOKENS, coveredMessages, Prefixes, type SummarizedPrefix } from '../edits/summarize.ts';
 import type { Replay } from '../replay/frontier.ts';
 import { frontierUnit } from '../replay/rule.ts';
 import type { Trigger } from '../replay/trigger.ts';
@@ -90,7 +90,7 @@ function planAround(
     const exceeded = exceededBy(strategy, before - fixed, budget);
     const trigger = budgets.hard === limit ? 'upstream_limit' : 'token_budget';
     const view = exceeded ? undefined : rawView(history, sums, budget, trigger);
-    return { ...NO_EDITS, budgets, exceeded, ...(view ?? { replay: still(before), dropped: [] }) };
+    return { segments: [], budgets, exceeded, ...(view ?? { replay: still(before), dropped: [] }) };
   }
 
   const said = counter.text(memory.text);
@@ -123,7 +123,7 @@ function planAround(
   const cuts = { turn: prefix.unit, step: prefix.unit };
   const trigger = fit.over > 0 && budgets.hard === limit ? 'upstream_limit' : 'turns';
   return {
-    ...NO_EDITS,
+    segments: [],
     budgets,
     replay: { ...still(before), after, moved, trigger, cuts, next: cuts },
     prefix,
@@ -141,8 +141,6 @@ function exceededBy(
 ): BudgetExceeded | undefined {
   return tokens > budget && overflow_policy === 'error' ? { tokens, budget } : undefined;
 }
-
-const NO_EDITS = { segments: [] } as const;
 
 /** A memory, and where the verbatim messages begin, within the budget. */
 interface Fitted {
@@ -162,7 +160,7 @@ function prefixAt(
   counter: TokenCounter,
 ): SummarizedPrefix {
   const next = history.units.findIndex((unit) => unit.first >= end);
-  const prefixes = prefixesOf(history, sums, maxTokens, counter);
+  const prefixes = new Prefixes(history, sums, maxTokens, counter);
   prefixes.held.arrive(history.messages.length);
   return { ...prefixes.at(next < 0 ? history.units.length : next), request: undefined };
 }
@@ -174,14 +172,9 @@ function budgetsIn(
   fixed: number,
   limit: number | undefined,
 ): Budgets {
-  const hard = Math.min(budgets.hard ?? budgets.window, total_max_tokens + fixed);
-  return withinLimit({ ...budgets, hard }, limit);
-}
-
-function withinLimit(budgets: Budgets, limit: number | undefined): Budgets {
-  if (limit === undefined) return budgets;
-  const { hard = limit, window } = budgets;
-  return { ...budgets, hard: Math.min(hard, limit), window: Math.min(window, limit) };
+  const { window, hard = window } = budgets;
+  const most = limit ?? Number.POSITIVE_INFINITY;
+  return { ...budgets, hard: Math.min(hard, total_max_tokens + fixed, most), window: Math.min(window, most) };
 }
 
 /**

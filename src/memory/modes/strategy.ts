@@ -10,6 +10,7 @@ import { measureOf, type TokenFactor, type TokenMeasure } from '../models/facts.
 import { type ModelTables, type ModelTerms, termsOf } from '../models/terms.ts';
 import {
   type CacheMarksChoice,
+  hasBudget,
   type StrategyFault,
   type UpstreamApiChoice,
   withoutNulls,
@@ -207,13 +208,6 @@ export function budgetsOf(strategy: EditingStrategy, terms: ModelTerms): Budgets
     ...(goal === undefined ? {} : { goal }),
     ...(step === undefined ? {} : { step }),
   };
-}
-
-function hasBudget(strategy: EditingStrategy): boolean {
-  const { token_budget, token_soft_budget, token_remaining_pct, token_soft_remaining_pct } = strategy;
-  return [token_budget, token_soft_budget, token_remaining_pct, token_soft_remaining_pct].some(
-    (budget) => budget !== undefined,
-  );
 }
 
 /**

@@ -2,8 +2,8 @@
 import * as z from 'zod';
 import { stayingRequest } from '../edits/first-request.ts';
 import { settingsOf } from '../edits/known-removal.ts';
-import { RunningRequests } from '../edits/running-requests.ts';
-import { coveredMessages, prefixesOf } from '../edits/summarize.ts';
+import { runningRequests } from '../edits/running-requests.ts';
+import { coveredMessages, Prefixes } from '../edits/summarize.ts';
 import { CursorMover } from '../replay/cursor-mover.ts';
 import { replayOn } from '../replay/known-replay.ts';
 import { PrefixCursor } from '../replay/prefix-cursor.ts';
@@ -41,8 +41,8 @@ export const summarize = {
 function planSummarize(strategy: SummarizeStrategy, request: ReplayRequest, context: PlanContext): Planned {
   const { history, rule, sums, inView } = request;
   const first = stayingRequest(strategy, history, rule, sums);
-  const running = new RunningRequests(strategy, history, rule, sums, first);
-  const prefixes = prefixesOf(history, sums, strategy.summary_max_tokens, context.counter, first, running);
+  const running = runningRequests(strategy, history, rule, sums, first);
+  const prefixes = new Prefixes(history, sums, strategy.summary_max_tokens, context.counter, first, running);
   const refills = refillsOf(strategy, history, rule, context);
   const cursor = new PrefixCursor(history, prefixes, refills);
   const mover = new CursorMover(rule, cursor, inView, 'summarize');

@@ -53,12 +53,7 @@ export function turnTail(kept: number | undefined, turnsDue: number | undefined)
   };
 }
 
-/** Compaction acts above its trigger; trimming and summaries act at theirs. */
-export function compactionDue({ compact_trigger_turns: turns }: CompactSettings): number | undefined {
-  return turns === undefined ? undefined : turns + 1;
-}
-
-/** The same for its trigger by steps. */
-export function stepsDue({ compact_trigger_steps: steps }: CompactSettings): number | undefined {
-  return steps === undefined ? undefined : steps + 1;
+/** Where compaction acts: above its triggers. Trimming and summaries act at theirs. */
+export function above(trigger: number | undefined): number | undefined {
+  return trigger === undefined ? undefined : trigger + 1;
 }

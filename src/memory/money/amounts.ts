@@ -39,15 +39,6 @@ export function inputOf({ fresh, cached, written }: BilledTokens): number {
   return fresh + cached + written;
 }
 
-export function plus(one: BilledTokens, other: BilledTokens): BilledTokens {
-  return {
-    fresh: one.fresh + other.fresh,
-    cached: one.cached + other.cached,
-    written: one.written + other.written,
-    output: one.output + other.output,
-  };
-}
-
 /** The rates for a prompt of this many input tokens. */
 export function ratesAt(schedule: Schedule, prompt: number): Rates {
   const { fresh, cached, written, output, step } = schedule;

@@ -1,4 +1,5 @@
 /** Sums of bills, of a conversation or of a caller (docs/money.md#sums). */
+import { plus } from '../../lib/sums.ts';
 import type { Nanodollars } from './amounts.ts';
 import type { Bill, BillSums, ShownSums } from './bill-schema.ts';
 
@@ -17,6 +18,8 @@ export const NO_SUMS: BillSums = {
   summarizer: 0,
   unpriced: 0,
 };
+
+const NAMES = Object.keys(NO_SUMS) as (keyof typeof NO_SUMS)[];
 
 /** The sums of one request. A bill that is not known completely counts as a request alone. */
 export function sumsOf(bill: Bill | null): BillSums {
@@ -37,28 +40,15 @@ export function summarizerSums(amount: Nanodollars | null): BillSums {
 
 /** Adds up all numbers. */
 export function joinSums(one: BillSums, other: BillSums): BillSums {
+  const named = (sums: BillSums) => Object.fromEntries(NAMES.map((name) => [name, sums[name]]));
   return {
-    requests: one.requests + other.requests,
-    billed: one.billed + other.billed,
+    ...(plus(named(one), named(other)) as BillSums),
     ...aboutOf((one.about ?? 0) + (other.about ?? 0)),
-    sent: joined(one.sent, other.sent),
-    would_be: joined(one.would_be, other.would_be),
-    fetch_rounds: one.fetch_rounds + other.fetch_rounds,
-    broken_cache: one.broken_cache + other.broken_cache,
-    gross: joined(one.gross, other.gross),
-    unique: joined(one.unique, other.unique),
-    summarizer: one.summarizer + other.summarizer,
-    unpriced: one.unpriced + other.unpriced,
   };
 }
 
 function aboutOf(about: number): Pick<BillSums, 'about'> {
   return about > 0 ? { about } : {};
-}
-
-function joined<Numbers extends Readonly<Record<string, number>>>(one: Numbers, other: Numbers): Numbers {
-  const sums = Object.entries(one).map(([key, value]) => [key, value + (other[key] ?? 0)]);
-  return Object.fromEntries(sums) as Numbers;
 }
 
 /** The sums as callers read them. Amounts are null where nothing is known of them. */

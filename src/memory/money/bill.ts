@@ -6,16 +6,9 @@
  * known if everything that it is made of is.
  */
 
+import { plus } from '../../lib/sums.ts';
 import type { Schedule } from '../models/schedule.ts';
-import {
-  amountOf,
-  type BilledTokens,
-  inputOf,
-  type Nanodollars,
-  NO_TOKENS,
-  plus,
-  ratesAt,
-} from './amounts.ts';
+import { amountOf, type BilledTokens, inputOf, type Nanodollars, NO_TOKENS, ratesAt } from './amounts.ts';
 import type { Bill, PricedTokens, RunUsage, Saving } from './bill-schema.ts';
 import { hitsOf } from './cache-hits.ts';
 
@@ -145,7 +138,7 @@ export function billedTokens(
 
 function sentOf(calls: Calls, schedule: Schedule): PricedTokens {
   const amount = calls.reduce((sum, call) => sum + amountOf(call, schedule), 0);
-  return { ...calls.reduce(plus, NO_TOKENS), amount };
+  return { ...calls.reduce<BilledTokens>(plus, NO_TOKENS), amount };
 }
 
 /** The whole array in one call. Its output is from the last call, which answers the caller. */

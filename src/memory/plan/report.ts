@@ -223,22 +223,11 @@ export function frontierOf({
 /** Each ref once, in the order of the view. */
 function refsOf(view: View): ReportedRef[] {
   const refs = new Map<string, ReportedRef>();
-  for (const { removal } of view.summary?.rehydrated ?? [])
-    if (removal?.ref !== undefined) add(refs, removal, removal.ref);
-  for (const removal of [...view.removals.values()].flat())
-    if (removal.ref !== undefined) add(refs, removal, removal.ref);
+  const shown = view.summary?.rehydrated?.flatMap(({ removal }) => removal ?? []) ?? [];
+  for (const { ref, tool, callId, tokens, bytes } of [...shown, ...[...view.removals.values()].flat()])
+    if (ref !== undefined && !refs.has(ref))
+      refs.set(ref, { ref, tool_name: tool, tool_call_id: callId, tokens, bytes });
   const trimmed = view.trim?.kept;
   if (trimmed) refs.set(trimmed.ref, { ...trimmed, tool_name: 'session_transcript', tool_call_id: NO_CALL });
   return [...refs.values()];
-}
-
-function add(refs: Map<string, ReportedRef>, removal: Removal, ref: string): void {
-  if (refs.has(ref)) return;
-  refs.set(ref, {
-    ref,
-    tool_name: removal.tool,
-    tool_call_id: removal.callId,
-    tokens: removal.tokens,
-    bytes: removal.bytes,
-  });
 }

@@ -60,7 +60,7 @@ export class Misses implements PhaseEdits {
   readonly light = (unit: number, until: number): readonly Removal[] => {
     const light = this.edits.light(unit, until);
     const stays = ({ reason, message }: Removal): boolean => reason === 'offloaded' && this.stays(message);
-    return light.some(stays) ? light.filter((removal) => !stays(removal)) : light;
+    return light.filter((removal) => !stays(removal));
   };
 
   /** The same as without misses, but for the outputs that stay. */
@@ -70,7 +70,7 @@ export class Misses implements PhaseEdits {
   /** Removals without the ones of outputs that stay. */
   without(removals: readonly Removal[]): readonly Removal[] {
     const stays = ({ kind, message }: Removal): boolean => kind === 'output' && this.stays(message);
-    return removals.some(stays) ? removals.filter((removal) => !stays(removal)) : removals;
+    return removals.filter((removal) => !stays(removal));
   }
 
   /** All misses up to here, oldest first. */

@@ -142,7 +142,7 @@ export class PhaseView {
     const { history, settings } = this;
     const { summaryTokens, echo, first } = settings;
     const asked = this.requests.askedBefore(unit);
-    const running = settings.running?.at(unit);
+    const running = settings.running?.[unit];
     const of = (message: number): number => {
       const stays = message === running?.message ? running.unit : asked;
       return stays === undefined ? 0 : this.of(stays);
@@ -163,7 +163,7 @@ export class PhaseView {
     const request = this.requests.at(unit);
     const first = this.requests.firstBefore(unit);
     const isOther = request !== undefined && this.history.units[request]?.first !== first?.message;
-    const running = this.settings.running?.at(unit);
+    const running = this.settings.running?.[unit];
     const asked = (isOther ? this.of(request) : 0) + (running ? this.of(running.unit) : 0);
     return this.held.before(unit) + asked + (first?.tokens ?? 0);
   }
@@ -182,7 +182,7 @@ export class PhaseView {
     const { units, messages } = history;
     const request = units[requests.at(unit) ?? -1]?.first;
     const first = requests.firstBefore(unit)?.message;
-    const running = this.settings.running?.at(unit)?.message;
+    const running = this.settings.running?.[unit]?.message;
     const end = units[unit]?.first ?? messages.length;
     const staying = { unit, request, first, running };
     const unsure = this.unsureBefore(unit);

@@ -157,21 +157,11 @@ export class PhaseMover implements Mover<PhaseState> {
   }
 
   shed(over: number): boolean {
-    const { rounds, standing, journal } = this;
+    const { rounds, standing } = this;
     const left = rounds.shed(standing.passed.heavy, Math.max(over, this.crowding));
     this.crowding = 0;
-    if (!left) return false;
-    const kept = Math.min(this.keptByLeaving, this.reread(left.unit));
-    this.keptByLeaving = kept;
-    this.standing = {
-      ...standing,
-      freed: standing.freed + left.tokens,
-      moves: standing.moves + 1,
-      ends: [...standing.ends, journal.length],
-      kept,
-      spent: 0,
-    };
-    return true;
+    if (left) this.moveEarly(standing.freed + left.tokens, this.reread(left.unit));
+    return left !== undefined;
   }
 
   arrive(messages: number): boolean {
@@ -218,15 +208,15 @@ export class PhaseMover implements Mover<PhaseState> {
     if (!made) return;
     journal.at = point.messages;
     for (const { unit, removal } of made.outputs) journal.add(unit, [removal]);
-    this.keptByLeaving = Math.min(this.keptByLeaving, made.kept);
-    this.standing = {
-      ...standing,
-      freed: this.view.freedWith(standing.leftOut, standing.passed),
-      moves: standing.moves + 1,
-      ends: [...standing.ends, journal.length],
-      kept: made.kept,
-      spent: 0,
-    };
+    this.moveEarly(this.view.freedWith(standing.leftOut, standing.passed), made.kept);
+  }
+
+  /** Notes a move of outputs or rounds alone. @param kept of the view before the first of them */
+  private moveEarly(freed: number, kept: number): void {
+    const { standing, journal } = this;
+    this.keptByLeaving = Math.min(this.keptByLeaving, kept);
+    const ends = [...standing.ends, journal.length];
+    this.standing = { ...standing, freed, moves: standing.moves + 1, ends, kept, spent: 0 };
   }
 
   /** What may leave early at the request after the one of an index. */
@@ -334,6 +324,6 @@ export class PhaseMover implements Mover<PhaseState> {
   private stillShown(removals: readonly Removal[]): readonly Removal[] {
     const isGone = ({ kind, message }: Removal): boolean =>
       kind === 'output' && this.journal.removalOf(message) !== undefined;
-    return removals.some(isGone) ? removals.filter((removal) => !isGone(removal)) : removals;
+    return removals.filter((removal) => !isGone(removal));
   }
 }

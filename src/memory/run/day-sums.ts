@@ -2,11 +2,12 @@
  * What requests have sent and cost, as flat numbers that a table can add up by day
  * (docs/conversations.md#by-day).
  */
+import { plus } from '../../lib/sums.ts';
 import type { Nanodollars } from '../money/amounts.ts';
 import type { Bill, PotentialBill } from '../money/bill-schema.ts';
 import type { CacheMiss } from '../replay/change-schema.ts';
 import type { ListedRun } from './event.ts';
-import { type FailureSums, joinNamed, type MissSums, type ModelSums, missSumsOf } from './named-sums.ts';
+import { type FailureSums, type MissSums, type ModelSums, missSumsOf } from './named-sums.ts';
 import { TRIAL_NAMES, type TrialSums } from './trials.ts';
 
 /** A day without requests. Tokens are tokens, amounts are nanodollars, all others are counts. */
@@ -158,7 +159,7 @@ export function joinDaySums(one: DaySums, other: DaySums): DaySums {
   const sums = DAY_SUMS_NAMES.map((name) => [name, one[name] + other[name]] as const);
   const named = NAMED_SUMS_NAMES.flatMap((name) => {
     const [mine, added] = [one[name], other[name]];
-    const joined = mine && added ? joinNamed(mine, added) : (mine ?? added);
+    const joined = mine && added ? plus<object>(mine, added) : (mine ?? added);
     return joined ? [[name, joined] as const] : [];
   });
   const times = LAST_TIMES.flatMap((name) => {
@@ -182,7 +183,7 @@ function withFewModels(sums: DaySums): DaySums {
   const named = models.filter(([name]) => name !== '').slice(0, MOST_MODELS - 1);
   const kept = new Set(named.map(([name]) => name));
   const rest = models.filter(([name]) => !kept.has(name)).map(([, sum]) => ({ '': sum }) as ModelSums);
-  return { ...sums, models: rest.reduce<ModelSums>(joinNamed, Object.fromEntries(named)) };
+  return { ...sums, models: rest.reduce<ModelSums>(plus, Object.fromEntries(named)) };
 }
 
 export function joinDays(one: SumsByDay, other: SumsByDay): SumsByDay {

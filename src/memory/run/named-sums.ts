@@ -35,30 +35,6 @@ export interface ModelSum {
 /** By the name in the request; empty where it names none. */
 export type ModelSums = Readonly<Record<string, ModelSum>>;
 
-type Sum = Readonly<Record<string, number | null>>;
-type Named = Readonly<Record<string, object | undefined>>;
-
 export function missSumsOf({ cause, tokens, amount }: CacheMiss): MissSums {
   return { [cause]: { requests: 1, tokens, amount } };
-}
-
-/**
- * Adds up each number of each name, which may be any text. What is not known on one side is not
- * known of both.
- */
-export function joinNamed<Sums extends Named>(one: Sums, other: Sums): Sums {
-  const joined = new Map(Object.entries(one));
-  for (const [name, sum] of Object.entries(other)) {
-    const known = joined.get(name);
-    joined.set(name, known && sum ? plus(known as Sum, sum as Sum) : (sum ?? known));
-  }
-  return Object.fromEntries(joined) as Sums;
-}
-
-function plus(one: Sum, other: Sum): Sum {
-  const sums = Object.entries(one).map(([field, value]) => {
-    const added = other[field] ?? null;
-    return [field, value === null || added === null ? null : value + added];
-  });
-  return Object.fromEntries(sums) as Sum;
 }

@@ -3,6 +3,7 @@
  * observed, and all others are sent by the strategy. Sums of both sides, by conversation and
  * together. Pure.
  */
+import { plus } from '../../lib/sums.ts';
 import type { Bill, PotentialBill } from '../money/bill-schema.ts';
 import type { ListedRun } from './event.ts';
 import type { MissedWords } from './missed-words.ts';
@@ -117,20 +118,7 @@ export function trialTotals(conversations: Iterable<TriedConversation>): TrialTo
 
 /** Totals of a caller with two tenants. */
 export function joinTotals(one: TrialTotals, other: TrialTotals): TrialTotals {
-  return plus(one, other) as TrialTotals;
-}
-
-/** Adds up numbers by their names. What is not known on one side is not known of both. */
-function plus(one: unknown, other: unknown): unknown {
-  if (typeof one !== 'object' || one === null)
-    return one === null || other === null ? null : Number(one) + Number(other);
-  const names = [...new Set([...Object.keys(one), ...Object.keys(Object(other))])];
-  return Object.fromEntries(
-    names.map((name) => {
-      const [mine, added] = [Reflect.get(one, name), Reflect.get(Object(other), name)];
-      return [name, mine === undefined ? added : added === undefined ? mine : plus(mine, added)];
-    }),
-  );
+  return plus(one, other);
 }
 
 export function sideOf(key: string): TrialSide {

@@ -105,6 +105,18 @@ export const editing = {
   upstream_api: upstreamApi,
 };
 
+const BUDGETS = [
+  'token_budget',
+  'token_soft_budget',
+  'token_remaining_pct',
+  'token_soft_remaining_pct',
+] as const;
+
+/** Whether a strategy names a budget, in any form. */
+export function hasBudget(strategy: { readonly [Field in (typeof BUDGETS)[number]]?: unknown }): boolean {
+  return BUDGETS.some((field) => strategy[field] !== undefined);
+}
+
 /** More retrieval rounds would only be a loop. */
 const MOST_ROUNDS = 20;
 

@@ -3,6 +3,7 @@
  * by conversation, to sort lists, and by day. It goes with its conversation. See
  * `storage-schema.md`.
  */
+import { plus } from '../../lib/sums.ts';
 import { dayOf } from '../../lib/utc-time.ts';
 import {
   DAY_SUMS_NAMES,
@@ -13,7 +14,6 @@ import {
   type NO_DAY_SUMS,
   type SumsByDay,
 } from '../../memory/run/day-sums.ts';
-import { joinNamed } from '../../memory/run/named-sums.ts';
 import type { TrialSums, TriedConversation } from '../../memory/run/trials.ts';
 import type { ConversationSums } from '../conversation/sum-reports.ts';
 import type { LazyTables, Tables } from '../tables.ts';
@@ -160,7 +160,7 @@ export class UsageRows {
       to,
     );
     for (const { trials, ...rest } of rows)
-      yield { ...rest, sums: (JSON.parse(trials) as TrialSums[]).reduce<TrialSums>(joinNamed, {}) };
+      yield { ...rest, sums: (JSON.parse(trials) as TrialSums[]).reduce<TrialSums>(plus, {}) };
   }
 
   /** The sums of all conversations by day. Days without requests are not among them. */
