@@ -5,8 +5,8 @@
 
 import type { Config } from '../config.ts';
 import { mayCompactItself, summarizesOnDemand } from '../memory/models/own-compaction.ts';
-import { passesThrough, upstreamCompaction } from '../memory/modes/strategy.ts';
-import type { MemoryStrategy } from '../memory/modes/table.ts';
+import { passesThrough } from '../memory/modes/strategy.ts';
+import { type MemoryStrategy, modeOf } from '../memory/modes/table.ts';
 import type { Additions, ModelRequest, OwnCompaction } from '../protocol/model-request.ts';
 import type { Call } from './call.ts';
 import type { ChosenStrategy } from './choose-strategy.ts';
@@ -49,7 +49,7 @@ export function compactionOf(
 ): Additions['compaction'] {
   if (passesThrough(strategy)) return undefined;
   if (!upstreamCompacts(request, upstream)) return request.compaction && 'cut';
-  return request.compaction ? undefined : upstreamCompaction(strategy);
+  return request.compaction ? undefined : modeOf(strategy).upstreamCompaction?.(strategy);
 }
 
 /**

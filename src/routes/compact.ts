@@ -6,7 +6,8 @@ import { concat } from '../lib/bytes.ts';
 import { CallLife } from '../listeners/life.ts';
 import { questionTimes } from '../listeners/question-times.ts';
 import { readHistory } from '../memory/conversation/history.ts';
-import { edits, verbatimTurns } from '../memory/modes/strategy.ts';
+import { edits } from '../memory/modes/strategy.ts';
+import { modeOf } from '../memory/modes/table.ts';
 import { conversationTurns } from '../memory/plan/conversation-turns.ts';
 import type { KeptBecause } from '../memory/plan/explanation-schema.ts';
 import type { Report, Warning } from '../memory/plan/report.ts';
@@ -196,8 +197,9 @@ async function sealedArray<Read extends ModelRequest>(
 /** The fields of `conversation_memory`, without braces. */
 async function conversationPart(call: Call, made: MadeView): Promise<Uint8Array> {
   const { request, chosen } = call;
+  const { strategy } = chosen;
   const { view, history = readHistory(request.messages) } = made;
-  const recent = verbatimTurns(chosen.strategy);
+  const recent = modeOf(strategy).verbatimTurns?.(strategy) ?? Number.POSITIVE_INFINITY;
   const turns = conversationTurns(history, view, recent, await questionTimes(call, history));
   return encoder.encode(JSON.stringify(turns).slice(1, -1));
 }

@@ -3,8 +3,7 @@
  * size, model, prompt (docs/design.md#7-storage).
  */
 
-import { summaryFacts } from '../memory/modes/strategy.ts';
-import type { SummarizingStrategy } from '../memory/modes/table.ts';
+import { modeOf, type SummarizingStrategy } from '../memory/modes/table.ts';
 import { sha256Hex } from '../tenant/identity.ts';
 import { PROMPT_VERSION, type SummaryHints } from './text/prompt.ts';
 
@@ -20,7 +19,7 @@ export function hintsOf({ summary_focus, summary_instructions }: SummarizingStra
  */
 export function strategyHash(strategy: SummarizingStrategy, model: string, held = ''): string {
   const { mode, summary_max_tokens, summary_focus = '', summary_instructions: instructions } = strategy;
-  const own = summaryFacts(strategy);
+  const own = modeOf(strategy).summaryFacts?.(strategy) ?? [];
   // Without instructions, the hash is the same as for versions that knew of none.
   const more = instructions === undefined ? [] : [{ instructions }];
   const facts = [PROMPT_VERSION, mode, model, summary_max_tokens, summary_focus, held, ...own, ...more];

@@ -6,8 +6,8 @@
  * conversation, since a changing list of tools would break the cached prefix.
  */
 import { FETCH_NAMES } from '../memory/edits/repeats.ts';
-import { hidesRefs, retrieves } from '../memory/modes/strategy.ts';
-import type { ActingStrategy, RetrievingStrategy } from '../memory/modes/table.ts';
+import { retrieves } from '../memory/modes/strategy.ts';
+import { type ActingStrategy, modeOf, type RetrievingStrategy } from '../memory/modes/table.ts';
 import type { UserArchiveScope } from '../memory/strategy/archive.ts';
 import type { BlocksRequest } from '../memory/strategy/memory-blocks.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
@@ -136,7 +136,7 @@ function retrievalTools(
   const search = strategy.archive ? freeName(SEARCH_NAMES, taken) : undefined;
   const reachesUser = search !== undefined && user !== undefined;
   const insert = reachesUser && user.writable ? freeName(INSERT_NAMES, taken) : undefined;
-  const list = hidesRefs(strategy) ? freeName(LIST_NAMES, taken) : undefined;
+  const list = modeOf(strategy).hidesRefs ? freeName(LIST_NAMES, taken) : undefined;
   if (!retrieve) return undefined;
   const definitions = [
     definitionOf(retrieve),

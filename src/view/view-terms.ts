@@ -1,8 +1,8 @@
 /** What a view is made with: outline, limit, our tools, and what was learned of its upstream. */
 import type { TokenMeasure } from '../memory/models/facts.ts';
 import type { PlanRequest } from '../memory/modes/planned.ts';
-import { budgetsOf, keepsContents, summarizes, tokenMeasure } from '../memory/modes/strategy.ts';
-import type { EditingStrategy } from '../memory/modes/table.ts';
+import { budgetsOf, summarizes, tokenMeasure } from '../memory/modes/strategy.ts';
+import { type EditingStrategy, modeOf } from '../memory/modes/table.ts';
 import { outlineOf } from '../memory/plan/plan-view.ts';
 import type { Warning } from '../memory/plan/report.ts';
 import type { Tools } from '../memory/tokens/tokens.ts';
@@ -80,7 +80,7 @@ export function viewTermsOf(
 }
 
 function tenantWarnings(strategy: EditingStrategy, { caller, services }: RequestScope): Warning[] {
-  if (!keepsContents(strategy) || caller.tenant) return [];
+  if (caller.tenant || !modeOf(strategy).keepsContents?.(strategy)) return [];
   services.explain('no_tenant', NO_TENANT);
   return ['no_tenant'];
 }

@@ -70,11 +70,14 @@ export interface ReplayedMode<Strategy> {
 /** The recent units that no edit touches. */
 export type Tail = Pick<ReplayRule, 'keepTurns' | 'keepSteps' | 'smallSteps' | 'stops' | 'whole'>;
 
-export interface ReplayRequest extends PlanRequest {
-  readonly rule: ReplayRule;
+interface CountedRequest extends PlanRequest {
   readonly sums: TokenSums;
   /** Precis's rounds before the first request point. */
   readonly inView: RoundsInView;
+}
+
+export interface ReplayRequest extends CountedRequest {
+  readonly rule: ReplayRule;
 }
 
 /**
@@ -88,12 +91,9 @@ interface RecalledMode<Strategy> {
 }
 
 /** A request whose `memory` is known: without one, none is ready. */
-export interface RecallRequest extends PlanRequest {
+export interface RecallRequest extends CountedRequest {
   /** The strategy's, as they are without the limit that an upstream has stated. */
   readonly budgets: Budgets;
-  readonly sums: TokenSums;
-  /** See `ReplayRequest`. */
-  readonly inView: RoundsInView;
 }
 
 /** A plan within the budgets that hold for memory and verbatim messages. */

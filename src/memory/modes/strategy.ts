@@ -132,33 +132,6 @@ export function marksChoiceOf(strategy: MemoryStrategy): CacheMarksChoice {
   return strategy.cache_marks ?? (passesThrough(strategy) ? 'callers' : 'auto');
 }
 
-/** Whether removed content is stored, given a tenant. */
-export function keepsContents(strategy: MemoryStrategy): boolean {
-  return modeOf(strategy).keepsContents?.(strategy) ?? false;
-}
-
-/**
- * Settings of one mode that change a summary's text, beside those that all summarizing modes share.
- */
-export function summaryFacts(strategy: SummarizingStrategy): readonly unknown[] {
-  return modeOf(strategy).summaryFacts?.(strategy) ?? [];
-}
-
-/**
- * The number of newest turns that no summary ever covers; infinite if every uncovered turn counts
- * as recent.
- */
-export function verbatimTurns(strategy: MemoryStrategy): number {
-  return modeOf(strategy).verbatimTurns?.(strategy) ?? Number.POSITIVE_INFINITY;
-}
-
-/** The compaction to ask the upstream for, if any. */
-export function upstreamCompaction(
-  strategy: MemoryStrategy,
-): { readonly threshold: number | undefined } | undefined {
-  return modeOf(strategy).upstreamCompaction?.(strategy);
-}
-
 /** The strategy that edits the view: this one, or the one that acts for it. */
 export function actingStrategy(strategy: MemoryStrategy, upstreamCompacts: boolean): ActingStrategy {
   const { actsAs } = modeOf(strategy);
@@ -250,11 +223,6 @@ export function retrieves(strategy: MemoryStrategy, hasTools: boolean): strategy
 /** Whether the strategy itself asks for an archive. */
 export function asksForArchive(strategy: MemoryStrategy): boolean {
   return strategy.archive !== undefined && strategy.archive !== false;
-}
-
-/** Whether contents may leave the view together with their refs. */
-export function hidesRefs(strategy: MemoryStrategy): boolean {
-  return modeOf(strategy).hidesRefs === true;
 }
 
 /** Checks that the soft budget is not over the hard one, which depends on the model's window. */

@@ -191,7 +191,8 @@ function wholeArray(first: BilledTokens, request: BilledRequest, schedule: Sched
   return { fresh: input - cached - written, cached, written, output: 0 };
 }
 
-function priced(tokens: BilledTokens, schedule: Schedule): PricedTokens {
+/** Tokens of one call with their price. */
+export function priced(tokens: BilledTokens, schedule: Schedule): PricedTokens {
   return { ...tokens, amount: amountOf(tokens, schedule) };
 }
 

@@ -4,8 +4,8 @@
  */
 
 import type { Schedule } from '../models/schedule.ts';
-import { amountOf, type BilledTokens, inputOf } from './amounts.ts';
-import { billedTokens } from './bill.ts';
+import { type BilledTokens, inputOf } from './amounts.ts';
+import { billedTokens, priced } from './bill.ts';
 import type { PotentialBill, RunUsage } from './bill-schema.ts';
 
 /** A request that was only observed. */
@@ -31,9 +31,9 @@ export function potentialBill({
 }: ObservedRequest): PotentialBill | null {
   if (!schedule) return null;
   const array = usage && billedTokens(usage, schedule);
-  const sent = array && { ...array, amount: amountOf(array, schedule) };
+  const sent = array && priced(array, schedule);
   const shown = array && view && view.before > 0 ? viewOf(array, view, moved) : null;
-  const would_be = shown && { ...shown, amount: amountOf(shown, schedule) };
+  const would_be = shown && priced(shown, schedule);
   const hasSummary = moved && summarized;
   const net = sent && would_be && !hasSummary ? sent.amount - would_be.amount : null;
   return { unit: 'nanodollars', family: schedule.family, sent, would_be, net };

@@ -26,23 +26,7 @@ interface ViewRequest {
 }
 
 /** See `PlanRequest`. */
-type ViewOptions = Partial<
-  Pick<
-    PlanRequest,
-    | 'measure'
-    | 'force'
-    | 'whole'
-    | 'limit'
-    | 'byteLimit'
-    | 'retrieval'
-    | 'closed'
-    | 'cold'
-    | 'memory'
-    | 'rounds'
-    | 'reasoning'
-    | 'terms'
-  >
->;
+type ViewOptions = Partial<Omit<PlanRequest, 'history' | 'answerTokens' | 'toolTokens' | 'toolBytes'>>;
 
 /**
  * The shape of a request's array, and the options of its caller. It counts no tokens.

@@ -88,12 +88,9 @@ export class Floor {
    * input. Negative if it costs more until then.
    */
   gain({ array, view, kept, spent }: Stakes, freed: number): number {
-    const growth = this.growth(array);
-    const requests = REQUESTS_AHEAD / this.prices.written;
-    const later = (tokens: number): number => requests * this.cost(tokens + growth, tokens);
-    const unmoved = this.cost(view, this.state.lastView) + later(view);
+    const unmoved = this.cost(view, this.state.lastView) + this.later(view, array);
     const rest = view - freed;
-    return unmoved - spent - this.cost(rest, this.reused(kept)) - later(rest);
+    return unmoved - spent - this.cost(rest, this.reused(kept)) - this.later(rest, array);
   }
 
   /** What a move should free, if it can. */
@@ -146,15 +143,19 @@ export class Floor {
   withoutRegret({ array, view, kept, spent, loss = 0, isCold = false }: Stakes): number {
     const { cached, written } = this.prices;
     const { billed, billedUnedited, lastArray } = this.state;
-    const growth = this.growth(array);
-    const requests = REQUESTS_AHEAD / written;
-    const later = (tokens: number): number => requests * this.cost(tokens + growth, tokens);
-    const unedited = billedUnedited + this.cost(array, isCold ? 0 : lastArray) + later(array);
+    const unedited = billedUnedited + this.cost(array, isCold ? 0 : lastArray) + this.later(array, array);
     const reread = this.cost(view, isCold ? 0 : this.reused(kept));
-    const edited = billed + spent + loss + reread + later(view);
+    const edited = billed + spent + loss + reread + this.later(view, array);
     // A freed token saves the price of writing it now, and the price of reading it later.
-    const saved = this.factor(view) * written + this.factor(view + growth) * requests * cached;
+    const saved =
+      this.factor(view) * written +
+      this.factor(view + this.growth(array)) * (REQUESTS_AHEAD / written) * cached;
     return (edited - (1 + REGRET / written) * unedited) / saved;
+  }
+
+  /** The price of the requests by which the regret is measured, for a prompt of these tokens. */
+  private later(tokens: number, array: number): number {
+    return (REQUESTS_AHEAD / this.prices.written) * this.cost(tokens + this.growth(array), tokens);
   }
 
   /** The price of a prompt, in tokens of fresh input. @param reused cached tokens */

@@ -15,6 +15,8 @@ export interface JournalEntry {
 export class Journal {
   /** The array of the current move ends before this message. */
   at = 0;
+  /** Tokens that all entries free. */
+  freed = 0;
   private readonly list: JournalEntry[] = [];
   /** The entries of removed outputs, by message. */
   private readonly outputs = new Map<number, JournalEntry>();
@@ -23,7 +25,6 @@ export class Journal {
   private unused: ChangingSums | undefined;
   private readonly units: number;
   private readonly freesOf: (unit: number, tokens: number) => void;
-  private sum = 0;
 
   /** @param freesOf called with the tokens that a unit loses; negative when a removal is undone */
   constructor(units: number, freesOf: (unit: number, tokens: number) => void = () => {}) {
@@ -34,11 +35,6 @@ export class Journal {
 
   get length(): number {
     return this.list.length;
-  }
-
-  /** Tokens that all entries free. */
-  get freed(): number {
-    return this.sum;
   }
 
   /** Tokens that entries of units before one free. */
@@ -90,7 +86,7 @@ export class Journal {
   }
 
   private count({ unit, removals, freed }: JournalEntry, sign: 1 | -1): void {
-    this.sum += sign * freed;
+    this.freed += sign * freed;
     this.freesOf(unit, sign * freed);
     this.sums.add(unit, sign * freed);
     const unused = unusedBy(removals);

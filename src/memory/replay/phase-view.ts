@@ -3,7 +3,14 @@ import { elementAt } from '../../lib/elements.ts';
 import type { PrefixSums } from '../../lib/prefix-sums.ts';
 import { HeldTokens } from '../conversation/bonds.ts';
 import type { History, RequestPoint } from '../conversation/history.ts';
-import { coveredMessages, reservedFor, type SummarizedPrefix, summarizedPrefix } from '../edits/summarize.ts';
+import { tokensOf } from '../edits/rehydrate.ts';
+import {
+  coveredMessages,
+  rehydratedWith,
+  reservedFor,
+  type SummarizedPrefix,
+  summarizedPrefix,
+} from '../edits/summarize.ts';
 import { TRIM_LINE_TOKENS, type TrimmedSpan } from '../edits/trim.ts';
 import { type TokenSums, unitSums } from '../tokens/sums.ts';
 import { Journal } from './journal.ts';
@@ -171,6 +178,39 @@ export class PhaseView {
   /** Of a unit as it is in the view. */
   private of(unit: number): number {
     return this.units.at(unit) - this.journal.freedBefore(unit + 1) + this.journal.freedBefore(unit);
+  }
+
+  /**
+   * The position with the calls whose results are among the messages before an index. Undefined if
+   * none comes back.
+   */
+  withLateResults(standing: PhaseStanding, messages: number): PhaseStanding | undefined {
+    const { held, settings } = this;
+    if (held.isEmpty) return undefined;
+    const { prefix, trims, freed, leftOut } = standing;
+    const covered = prefix?.unit ?? 0;
+    const gone = trims.at(-1) ?? covered;
+    const heldBefore = { gone: held.before(gone), covered: held.before(covered) };
+    held.arrive(messages);
+    const back = held.before(gone) - heldBefore.gone;
+    const ofPrefix = held.before(covered) - heldBefore.covered;
+    if (back <= 0) return undefined;
+    const shown = prefix?.rehydrated;
+    const rehydrated = settings.refills?.rehydrator.without(shown, covered, messages);
+    const more = back - tokensOf(shown) + tokensOf(rehydrated);
+    const rest = { freed: freed - more, leftOut: leftOut - more };
+    const changed =
+      prefix &&
+      rehydratedWith(
+        { ...prefix, covered: prefix.covered - ofPrefix, freed: prefix.freed - ofPrefix },
+        rehydrated,
+      );
+    // If the summary or all replacements are longer than what they still replace, restore it.
+    const isShorter =
+      rest.leftOut > this.unsureBefore(gone) && (!changed || changed.freed > this.unsureBefore(covered));
+    if (isShorter) return { ...standing, ...rest, prefix: changed };
+    const whole = this.freedWith(0, standing.passed);
+    return { ...standing, freed: whole, leftOut: 0, prefix: undefined, trims: [] };
   }
 
   /** The trimmed messages of a position. Undefined if it has trimmed none. */

@@ -16,23 +16,37 @@ import type { Removal } from '../edits/removal.ts';
 import type { SummarizedPrefix } from '../edits/summarize.ts';
 import type { TrimmedSpan } from '../edits/trim.ts';
 import type { TokenSums } from '../tokens/sums.ts';
-import type { Floor } from './floor.ts';
+import type { Floor, FloorState } from './floor.ts';
 import { outputsSince, shortenedOutputs } from './fresh-outputs.ts';
-import type { Journal } from './journal.ts';
-import type { RoundsInView } from './kept-rounds.ts';
-import { withLateResults } from './late-calls.ts';
+import type { Journal, JournalEntry } from './journal.ts';
+import type { RoundsInView, RoundsState } from './kept-rounds.ts';
 import { lossyPositions } from './lossy-phases.ts';
 import { Misses, type Recalling } from './misses.ts';
 import type { Mover } from './mover.ts';
 import { Pass } from './phase-pass.ts';
 import { refusalsOf } from './phase-refusals.ts';
 import { NOWHERE, type PhaseSettings, type PhaseStanding, settledBefore } from './phase-standing.ts';
-import type { PhaseState } from './phase-state.ts';
 import { PhaseView } from './phase-view.ts';
-import { PhaseWorth } from './phase-worth.ts';
+import { PhaseWorth, type WorthState } from './phase-worth.ts';
 import type { Refusal } from './refusal.ts';
 import type { Cuts, Due, TailCuts } from './rule.ts';
-import { type LargeOutput, SeenOutputs } from './seen-outputs.ts';
+import { type LargeOutput, SeenOutputs, type SeenState } from './seen-outputs.ts';
+
+/** All that the phases have come to by a request point, as a value without the array. */
+interface PhaseState {
+  /** Settled: no request point has begun since. */
+  readonly standing: PhaseStanding;
+  readonly turnsCut: number;
+  readonly refused: readonly Refusal[];
+  /** Of the journal. */
+  readonly entries: readonly JournalEntry[];
+  readonly rounds: RoundsState;
+  readonly floor: FloorState;
+  readonly worth: WorthState;
+  readonly seen: SeenState | undefined;
+  /** Of units that the heavy phase has not passed: what the light one has found there. */
+  readonly light: readonly { readonly unit: number; readonly removals: readonly Removal[] }[];
+}
 
 export class PhaseMover implements Mover<PhaseState> {
   turnsCut = 0;
@@ -167,7 +181,7 @@ export class PhaseMover implements Mover<PhaseState> {
   arrive(messages: number): boolean {
     const come = this.rounds.arrive(messages, this.standing.passed.heavy);
     if (come > 0) this.standing = { ...this.standing, freed: this.standing.freed - come };
-    const back = withLateResults(this.standing, messages, this.view);
+    const back = this.view.withLateResults(this.standing, messages);
     this.standing = back ?? this.standing;
     return back !== undefined;
   }

@@ -19,40 +19,25 @@ export interface RunPlan {
   readonly movedAt?: number | undefined;
 }
 
-/** All that an event says in addition to the plan. */
-export type RunFacts = Pick<
-  RunEvent,
-  | 'request_id'
-  | 'created_at'
-  | 'protocol'
-  | 'kind'
-  | 'agent'
-  | 'stream'
-  | 'observed'
-  | 'messages'
-  | 'retrieval_rounds'
-  | 'ms'
-  | 'usage'
-  | 'view_cached'
-  | 'placeholders'
-  | 'status'
-  | 'ended'
-  | 'error'
-> & { readonly model: string | undefined };
-
 /** An event without its number, its bills, and what follows from the request before. */
 export type UnbilledRun = Omit<
   RunEvent,
   'n' | 'bill' | 'potential_bill' | 'cache_miss' | 'reasoning_dropped'
 >;
 
-export function buildEvent({ report, view, refused }: RunPlan, facts: RunFacts): UnbilledRun {
+/** All that an event says in addition to the plan. */
+export type RunFacts = Omit<UnbilledRun, keyof ReturnType<typeof plannedFacts> | 'object' | 'model'> & {
+  readonly model: string | undefined;
+};
+
+export function buildEvent(plan: RunPlan, { model, ...facts }: RunFacts): UnbilledRun {
+  const name = model === undefined ? null : shortened(model, LONGEST_NAME);
+  return { object: 'memory.request', ...facts, model: name, ...plannedFacts(plan) };
+}
+
+function plannedFacts({ report, view, refused }: RunPlan) {
   const { mode, source, tokens, trigger, frontier, warnings } = report;
-  const { model, ...rest } = facts;
   return {
-    object: 'memory.request',
-    ...rest,
-    model: model === undefined ? null : shortened(model, LONGEST_NAME),
     mode,
     source,
     tokens: tokens ?? null,

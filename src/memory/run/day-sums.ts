@@ -103,24 +103,27 @@ export type SumsByDay = Readonly<Record<number, DaySums>>;
 /** How many days with requests a conversation remembers, of which its tenant may not know yet. */
 const REMEMBERED_DAYS = 3;
 
+/** What is counted of a request. */
+type CountedRun = Pick<
+  ListedRun,
+  | 'tokens'
+  | 'usage'
+  | 'observed'
+  | 'status'
+  | 'retrieval_rounds'
+  | 'ended'
+  | 'error'
+  | 'model'
+  | 'kind'
+  | 'created_at'
+>;
+
 /**
  * The sums of one request. One whose tokens nobody had to count was sent unchanged, with the input
  * that the upstream has counted.
  */
 export function daySumsOf(
-  event: Pick<
-    ListedRun,
-    | 'tokens'
-    | 'usage'
-    | 'observed'
-    | 'status'
-    | 'retrieval_rounds'
-    | 'ended'
-    | 'error'
-    | 'model'
-    | 'kind'
-    | 'created_at'
-  >,
+  event: CountedRun,
   bill: Bill | null,
   potential: PotentialBill | null,
   miss: CacheMiss | null,
@@ -208,15 +211,12 @@ function completeSince(days: SumsByDay): number {
   return known.length < REMEMBERED_DAYS ? Number.NEGATIVE_INFINITY : Math.min(...known);
 }
 
-function failuresOf({ status, ended }: Pick<ListedRun, 'status' | 'ended'>): NamedSums {
+function failuresOf({ status, ended }: CountedRun): NamedSums {
   if (status >= 400) return { failures: { [status]: { requests: 1 } } };
   return ended === 'upstream_broke' || ended === 'error' ? { failures: { broken: { requests: 1 } } } : {};
 }
 
-function modelSumsOf(
-  { model, status, observed, kind }: Pick<ListedRun, 'model' | 'status' | 'observed' | 'kind'>,
-  bill: Bill | null,
-): ModelSums {
+function modelSumsOf({ model, status, observed, kind }: CountedRun, bill: Bill | null): ModelSums {
   const { billed = 0, would_be = 0, sent = 0 } = billedSums(bill);
   const isAnswer = status < 400 && kind === 'answer' && !observed;
   const sum = {
@@ -234,11 +234,7 @@ function modelSumsOf(
 /** Codes of Precis's own errors that say the same as a status of the upstream. */
 const UNANSWERED: readonly (string | null)[] = [null, 'upstream_unreachable', 'upstream_timeout'];
 
-function timesOf({
-  created_at: at,
-  status,
-  error,
-}: Pick<ListedRun, 'created_at' | 'status' | 'error'>): LastTimes {
+function timesOf({ created_at: at, status, error }: CountedRun): LastTimes {
   if (status < 400) return { answered_at: at };
   return status >= 500 && UNANSWERED.includes(error) ? { unanswered_at: at } : {};
 }

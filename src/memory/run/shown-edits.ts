@@ -36,65 +36,50 @@ export function shownEdits(
   { edits, placeholders }: Pick<RunEvent, 'edits' | 'placeholders'>,
   context: PlanContext,
 ): ShownEdit[] {
-  const again = new EditsAgain(history, placeholders?.preview_tokens ?? undefined, context);
+  // The lists of tools and the smallest sizes decide what is edited, and that is known.
+  const preview = { compact_preview_tokens: placeholders?.preview_tokens ?? undefined };
+  const settings = auto.schema.parse({ mode: 'auto', ...preview, compact_min_tokens: 0 });
+  const outputs = new Map(history.units.flatMap((unit) => unit.outputs.map((one) => [one.message, one])));
+  const units = new Map(history.units.map((unit) => [unit.first, unit]));
   return edits.map((edit) => {
-    const { message, kind, call } = edit;
-    return { message, kind, call, text: placeholders ? again.textOf(edit) : null };
+    const { message, kind, call, tool } = edit;
+    const isKnown = placeholders && kind !== 'reasoning' && message < history.messages.length;
+    // Which texts are observations depends on the strategy, and the edit knows it.
+    const output = tool === TEXT_OBSERVATION ? undefined : outputs.get(message);
+    const again = isKnown
+      ? removalsFor(edit, history, output ?? { message }, units.get(message), settings, context)
+      : [];
+    const same = again.find((removal) => isSame(removal, edit));
+    return { message, kind, call, text: same?.replacement ?? null };
   });
 }
 
-class EditsAgain {
-  private readonly history: History;
-  private readonly settings: AutoStrategy;
-  private readonly context: PlanContext;
-  private readonly outputs: ReadonlyMap<number, Output>;
-  private readonly units: ReadonlyMap<number, Unit>;
-
-  constructor(history: History, previewTokens: number | undefined, context: PlanContext) {
-    this.history = history;
-    // The lists of tools and the smallest sizes decide what is edited, and that is known.
-    const settings = { mode: 'auto', compact_preview_tokens: previewTokens, compact_min_tokens: 0 };
-    this.settings = auto.schema.parse(settings);
-    this.context = context;
-    this.outputs = new Map(history.units.flatMap(({ outputs }) => outputs.map((one) => [one.message, one])));
-    this.units = new Map(history.units.map((unit) => [unit.first, unit]));
+/** What an edit may have been. */
+function removalsFor(
+  { message, kind, reason, ref }: RunEdit,
+  history: History,
+  output: Output,
+  unit: Unit | undefined,
+  strategy: AutoStrategy,
+  given: PlanContext,
+): (Removal | undefined)[] {
+  const settings = { ...strategy, compact_offload: ref !== null };
+  const context = compactContext(settings, history, given);
+  if (kind === 'part') return unit ? removeMedia(history, unit, settings, context) : [];
+  if (kind === 'input') return unit ? clearedInputs(history, unit, settings, context, 0) : [];
+  if (kind === 'hosted') {
+    const answer = history.units.find(({ first, last }) => first <= message && message <= last);
+    return answer ? compactHosted(history, answer, settings, context, 0) : [];
   }
-
-  textOf(edit: RunEdit): string | null {
-    if (edit.kind === 'reasoning' || edit.message >= this.history.messages.length) return null;
-    const same = this.removalsFor(edit).find((removal) => isSame(removal, edit));
-    return same?.replacement ?? null;
+  switch (reason) {
+    case 'offloaded':
+      return [offloadOutput(history, output, settings, context, 0)];
+    case 'context_compaction':
+    case 'duplicate':
+    case 'superseded':
+      return [compactOutput(history, output, settings, context, reason, 0)];
   }
-
-  /** What the edit may have been. */
-  private removalsFor(edit: RunEdit): (Removal | undefined)[] {
-    const { history } = this;
-    const settings = { ...this.settings, compact_offload: edit.ref !== null };
-    const context = compactContext(settings, history, this.context);
-    const unit = this.units.get(edit.message);
-    if (edit.kind === 'part') return unit ? removeMedia(history, unit, settings, context) : [];
-    if (edit.kind === 'input') return unit ? clearedInputs(history, unit, settings, context, 0) : [];
-    if (edit.kind === 'hosted') {
-      const answer = history.units.find(({ first, last }) => first <= edit.message && edit.message <= last);
-      return answer ? compactHosted(history, answer, settings, context, 0) : [];
-    }
-    const output = this.outputOf(edit);
-    switch (edit.reason) {
-      case 'offloaded':
-        return [offloadOutput(history, output, settings, context, 0)];
-      case 'context_compaction':
-      case 'duplicate':
-      case 'superseded':
-        return [compactOutput(history, output, settings, context, edit.reason, 0)];
-    }
-    return [];
-  }
-
-  /** Which texts are observations depends on the strategy, and the edit knows it. */
-  private outputOf({ message, tool }: RunEdit): Output {
-    if (tool === TEXT_OBSERVATION) return { message };
-    return this.outputs.get(message) ?? { message };
-  }
+  return [];
 }
 
 function isSame(removal: Removal | undefined, edit: RunEdit): removal is Removal {

@@ -15,21 +15,18 @@ import { whatIsWrong } from './hint.ts';
 /** Tokens of the largest block (docs/design.md#7-storage). */
 const MOST_TOKENS = 800;
 
-const DEFAULT_ROLE = 'user';
-
 /**
  * When a conversation's summaries are published to its user's other conversations. `on_move`:
  * whenever a summary is made for a view. `each_round`: after each answered round. `on_end`: only
  * when the caller ends the conversation.
  */
 const PUBLISH = ['on_end', 'on_move', 'each_round'] as const;
-const DEFAULT_PUBLISH = 'on_move';
 
 const settings = z.strictObject({
   // A summary may repeat what a tool printed, so its role is no higher than the user's by default.
-  role: z.enum(['system', 'user']).default(DEFAULT_ROLE),
+  role: z.enum(['system', 'user']).default('user'),
   max_tokens: z.int().positive().max(MOST_TOKENS).default(MOST_TOKENS),
-  publish: z.enum(PUBLISH).default(DEFAULT_PUBLISH),
+  publish: z.enum(PUBLISH).default('on_move'),
   /** Whether the conversation's block is made anew by this request. */
   refresh: z.boolean().default(false),
 });
