@@ -22,7 +22,6 @@
 
 import { areSame, elementAt } from '../../lib/elements.ts';
 import { InvariantError } from '../../lib/invariant-error.ts';
-import { mostFitting } from '../tokens/fitting.ts';
 import { KnownStates } from './known-states.ts';
 import type { Message, ToolCall } from './message.ts';
 import { beginsAsObservation } from './refs.ts';
@@ -459,11 +458,6 @@ export function messagesOf(history: History, unit: Unit): number[] {
 /** The messages before this index were in a request that has been answered. */
 export function answeredBefore({ requestPoints }: Pick<History, 'requestPoints'>): number {
   return requestPoints.at(-2)?.messages ?? 0;
-}
-
-/** How many turns begin before a unit. */
-export function turnsBefore({ turns }: Pick<History, 'turns'>, unit: number): number {
-  return mostFitting(turns.length, (count) => elementAt(turns, count - 1) < unit);
 }
 
 /** Whether a unit is trimmed as a step of a turn that stays. */

@@ -1,7 +1,7 @@
 /** Which trigger is met at a request point, and the goals of its move. */
-import { type History, type RequestPoint, turnsBefore } from '../conversation/history.ts';
+import type { History, RequestPoint } from '../conversation/history.ts';
 import type { Mover } from './mover.ts';
-import { type Due, filledUpTo, type ReplayRule } from './rule.ts';
+import { type Due, filledUpTo, type ReplayRule, turnsBefore } from './rule.ts';
 import type { Trigger } from './trigger.ts';
 
 /** Share of the budget from which the next move is prepared, without a watermark. */

@@ -11,7 +11,7 @@
  * at the watermark and four times the floor is freed. `lossy-phases.ts` has the others.
  */
 
-import { type History, type RequestPoint, turnsBefore } from '../conversation/history.ts';
+import type { History, RequestPoint } from '../conversation/history.ts';
 import type { Removal } from '../edits/removal.ts';
 import type { SummarizedPrefix } from '../edits/summarize.ts';
 import type { TrimmedSpan } from '../edits/trim.ts';
@@ -29,7 +29,7 @@ import { NOWHERE, type PhaseSettings, type PhaseStanding, settledBefore } from '
 import { PhaseView } from './phase-view.ts';
 import { PhaseWorth, type WorthState } from './phase-worth.ts';
 import type { Refusal } from './refusal.ts';
-import type { Cuts, Due, TailCuts } from './rule.ts';
+import { type Cuts, type Due, type TailCuts, turnsBefore } from './rule.ts';
 import { type LargeOutput, SeenOutputs, type SeenState } from './seen-outputs.ts';
 
 /** All that the phases have come to by a request point, as a value without the array. */

@@ -1,9 +1,9 @@
 /** The cursor of a prefix that a summary replaces, and of the outputs after that summary. */
-import { type History, turnsBefore } from '../conversation/history.ts';
+import type { History } from '../conversation/history.ts';
 import { type Rehydrated, type Rehydrator, tokensOf } from '../edits/rehydrate.ts';
 import { type Prefixes, rehydratedWith, type SummarizedPrefix } from '../edits/summarize.ts';
 import { AT_START, type Cursor, type Reach } from './mover.ts';
-import { type Due, filledUpTo } from './rule.ts';
+import { type Due, filledUpTo, turnsBefore } from './rule.ts';
 
 /** What a cursor needs to put outputs back after a summary. */
 export interface Refills {

@@ -1,4 +1,7 @@
 /** The rule of a replay, and the cuts that it moves. */
+import { elementAt } from '../../lib/elements.ts';
+import type { History } from '../conversation/history.ts';
+import { mostFitting } from '../tokens/fitting.ts';
 import type { ThinkingRule } from './bound-thinking.ts';
 import type { Trigger } from './trigger.ts';
 
@@ -14,6 +17,11 @@ export interface Cuts {
 /** The index of the first unit that is not edited. */
 export function frontierUnit(cuts: Cuts): number {
   return Math.max(cuts.turn, cuts.step);
+}
+
+/** How many turns begin before a unit. */
+export function turnsBefore({ turns }: Pick<History, 'turns'>, unit: number): number {
+  return mostFitting(turns.length, (count) => elementAt(turns, count - 1) < unit);
 }
 
 /** The limits of both cuts at a request point. */

@@ -1,9 +1,9 @@
 /** The cursor of edits that free tokens unit by unit. */
 import { PrefixSums } from '../../lib/prefix-sums.ts';
 import type { HeldTokens } from '../conversation/bonds.ts';
-import { type History, turnsBefore } from '../conversation/history.ts';
+import type { History } from '../conversation/history.ts';
 import { AT_START, type Cursor, type Effect } from './mover.ts';
-import { frontierUnit, type ReplayRule } from './rule.ts';
+import { frontierUnit, type ReplayRule, turnsBefore } from './rule.ts';
 
 /** The cursor of edits that free tokens unit by unit. */
 export class UnitCursor implements Cursor {
