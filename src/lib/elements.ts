@@ -5,6 +5,11 @@ export function elementAt<Value>(list: ArrayLike<Value>, index: number): Value {
   return element;
 }
 
+/** The words of texts, which have spaces between them. */
+export function wordsOf(...texts: readonly string[]): ReadonlySet<string> {
+  return new Set(texts.flatMap((text) => text.split(' ')));
+}
+
 /** Whether two lists have the same elements in the same order. */
 export function areSame<Value>(one: readonly Value[], other: readonly Value[]): boolean {
   return one.length === other.length && one.every((element, index) => element === other[index]);

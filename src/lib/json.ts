@@ -12,6 +12,16 @@ export function asObject(value: unknown): JsonObject {
   return typeof value === 'object' && value !== null ? (value as JsonObject) : {};
 }
 
+/** The value if it is an array, else an empty one. */
+export function asList(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** The elements of an array as objects; none of anything else. */
+export function asObjects(value: unknown): JsonObject[] {
+  return asList(value).map(asObject);
+}
+
 /** The value if it is a string, else the empty string. */
 export function asString(value: unknown): string {
   return typeof value === 'string' ? value : '';

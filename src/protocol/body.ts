@@ -16,6 +16,11 @@ export interface BodyFault {
   readonly message: string;
 }
 
+/** A body without a conversation. */
+export function invalidMessages(param: string, message: string): { ok: false; reason: BodyFault } {
+  return { ok: false, reason: { code: 'invalid_messages', param, message } };
+}
+
 /** OpenAI's own bodies have a few dozen fields. */
 const MOST_FIELDS = 1_000;
 

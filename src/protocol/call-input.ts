@@ -11,7 +11,7 @@ const QUOTE = 0x22;
 
 /** The value of a member that can be arguments; undefined for any other. */
 export function inputField(object: JsonSpan | undefined, key: string): JsonSpan | undefined {
-  const value = object && fieldOf(object, key)?.value;
+  const value = object && fieldOf(object, key);
   return value && ['string', 'object', 'array'].includes(value.kind) ? value : undefined;
 }
 

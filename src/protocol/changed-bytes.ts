@@ -1,7 +1,7 @@
 /** Compares the conversation of a body with the conversation that was sent for it. */
 import { Buffer } from 'node:buffer';
 import { COMPACTED_MARK } from './chat/message.ts';
-import { fieldOf, scanObject } from './json/spans.ts';
+import { topField } from './json/spans.ts';
 import type { ModelRequest } from './model-request.ts';
 import { REASONING_MARK } from './responses/reasoning.ts';
 
@@ -29,7 +29,6 @@ export function changedBytes(
 }
 
 function conversationIn(body: Uint8Array, field: string): Buffer {
-  const root = scanObject(body, { fields: new Map([[field, {}]]) });
-  const span = root && fieldOf(root, field)?.value;
+  const span = topField(body, field);
   return Buffer.from(body.buffer, body.byteOffset, body.length).subarray(span?.start ?? 0, span?.end ?? 0);
 }

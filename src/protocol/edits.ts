@@ -11,7 +11,7 @@ import type { Removal } from '../memory/edits/removal.ts';
 import { MOST_MARKS } from '../memory/plan/marks.ts';
 import type { View } from '../memory/plan/view.ts';
 import { type JsonSpan, levels } from './json/outline.ts';
-import { fieldOf, jsonOf, type Splice, textOf, within } from './json/spans.ts';
+import { fieldOf, jsonOf, type Splice, textOf, within, wrapSplices } from './json/spans.ts';
 import type { TextType } from './parts.ts';
 import { BREAKPOINTS } from './unmarked.ts';
 
@@ -136,19 +136,15 @@ export function markSplices(
   marks: CacheMarks = OPENAI_MARKS,
 ): Splice[] {
   if (content?.kind === 'string') {
-    const { start, end } = content;
     if (isBlank(bytes, content)) return [];
-    return [
-      { start, end: start, with: `[{"type":"${type}","text":` },
-      { start: end, end, with: `${memberOf(marks)}}]` },
-    ];
+    return wrapSplices(content, `[{"type":"${type}","text":`, `${memberOf(marks)}}]`);
   }
   if (content?.kind !== 'array') return [];
   const last = within(bytes, content, levels(2)).items?.at(-1);
-  const kind = last?.kind === 'object' ? fieldOf(last, 'type')?.value : undefined;
+  const kind = last?.kind === 'object' ? fieldOf(last, 'type') : undefined;
   if (!last || !kind || fieldOf(last, marks.field)) return [];
   const name = String(jsonOf(bytes, kind));
-  const text = fieldOf(last, 'text')?.value;
+  const text = fieldOf(last, 'text');
   const isMarkable = name === type ? text?.kind === 'string' && !isBlank(bytes, text) : MARKABLE.has(name);
   if (!isMarkable || (marks.areCallers && name !== type)) return [];
   const end = last.end - 1;
@@ -206,7 +202,7 @@ export function partSplices(
 function breakpoints(bytes: Uint8Array, parts: readonly JsonSpan[]): string {
   return BREAKPOINTS.map((key) => {
     const field = parts.flatMap((part) => fieldOf(part, key) ?? []).at(-1);
-    return field ? `,"${key}":${textOf(bytes, field.value)}` : '';
+    return field ? `,"${key}":${textOf(bytes, field)}` : '';
   }).join('');
 }
 
@@ -251,7 +247,7 @@ export function openingPart(
   taken: number,
   type: TextType,
 ): Splice {
-  const earlier = taken > 0 && first ? fieldOf(first, 'text')?.value : undefined;
+  const earlier = taken > 0 && first ? fieldOf(first, 'text') : undefined;
   if (earlier) {
     const text = JSON.stringify(openedText(block, message.opening().slice(taken)));
     return { start: earlier.start, end: earlier.end, with: text };

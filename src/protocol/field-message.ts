@@ -19,6 +19,7 @@ export abstract class FieldMessage extends NamedMessage implements WireMessage {
   abstract readonly role: Role;
   abstract readonly wireRole: string;
   abstract readonly flatTokens: number;
+  readonly parts = 1;
   readonly calls = [];
   readonly answers = undefined;
   protected readonly isAnswer = false;

@@ -10,7 +10,7 @@ import { Buffer } from 'node:buffer';
 import { base32, bytesOfBase32 } from '../lib/base32.ts';
 import { REF_START } from '../memory/conversation/refs.ts';
 import type { View } from '../memory/plan/view.ts';
-import { fieldOf, scanObject } from './json/spans.ts';
+import { topField } from './json/spans.ts';
 import type { ModelRequest } from './model-request.ts';
 
 /** A hash alone. */
@@ -46,9 +46,7 @@ export function compressedMessages(
   owns: (ref: string) => boolean,
 ): CompressedMessages {
   const body = request.write(view);
-  const field = request.conversationField;
-  const root = scanObject(body, { fields: new Map([[field, {}]]) });
-  const messages = root && fieldOf(root, field)?.value;
+  const messages = topField(body, request.conversationField);
   if (!messages) throw new Error('a view was written that cannot be read');
   const hashes = new Set<string>();
   const json = new TextDecoder()

@@ -5,7 +5,7 @@
  * https://developers.openai.com/api/docs/guides/tools-tool-search). While the request has such a
  * tool, what has loaded it is no text: without it, the model can no longer call the tool.
  */
-import { asObject, asString, isObject } from '../lib/json.ts';
+import { asObject, asObjects, asString, isObject } from '../lib/json.ts';
 
 /** The name of all tools of an MCP server. */
 const ofServer = (label: unknown): string => `mcp:${asString(label)}`;
@@ -29,10 +29,10 @@ export const LOADING: readonly string[] = [
 
 /** Names of tools, and of the tools inside them. @param tools a list; anything else has no names */
 export function namesIn(tools: unknown): string[] {
-  if (!Array.isArray(tools)) return [];
-  return tools
-    .map(asObject)
-    .flatMap(({ name, tools: inner }) => [...(typeof name === 'string' ? [name] : []), ...namesIn(inner)]);
+  return asObjects(tools).flatMap(({ name, tools: inner }) => [
+    ...(typeof name === 'string' ? [name] : []),
+    ...namesIn(inner),
+  ]);
 }
 
 /** The tools of a request that have to be loaded. They are read when somebody asks. */
@@ -65,7 +65,7 @@ function deferredIn(tool: Readonly<Record<string, unknown>>): string[] {
   if (tool.type === 'mcp_toolset') return [ofServer(tool.mcp_server_name)];
   if (tool.type === 'mcp') return [ofServer(tool.server_label)];
   if (tool.type === 'namespace') {
-    const inside = (Array.isArray(tool.tools) ? tool.tools : []).map(asObject).flatMap(deferredIn);
+    const inside = asObjects(tool.tools).flatMap(deferredIn);
     return inside.length > 0 ? [asString(tool.name), ...inside] : [];
   }
   return tool.defer_loading === true ? [asString(tool.name)] : [];

@@ -10,6 +10,7 @@ import type { JsonSpan } from './json/outline.ts';
 import { fieldOf, jsonOf, type Member, type Splice, textOf } from './json/spans.ts';
 import { KeptContents } from './kept-contents.ts';
 import type { ReadArray } from './known-array.ts';
+import { isFarFromBefore } from './moving-marks.ts';
 import type { Protocol } from './protocol.ts';
 import { findStoredName, type Opened, type StoredName } from './stored-names.ts';
 import { leavesOurs } from './tool-choice.ts';
@@ -20,6 +21,8 @@ import type { KnownStart } from './written-bodies.ts';
 export interface WireMessage extends Message {
   /** The role in the message itself. */
   readonly wireRole: string | undefined;
+  /** How many parts it has, as a prompt cache counts them. */
+  readonly parts: number;
   /** The message unchanged. If it consists of several items, they keep the commas between them. */
   readonly json: Uint8Array;
 }
@@ -171,7 +174,9 @@ export abstract class ModelRequest {
   }
 
   /** Whether more has come since the request before than a cache looks back from the end. */
-  abstract get isFarFromBefore(): boolean;
+  get isFarFromBefore(): boolean {
+    return isFarFromBefore(this.messages);
+  }
 
   /** The compaction that the request asks of the upstream; undefined without one. */
   get compaction(): { readonly threshold: number | undefined } | undefined {
@@ -257,7 +262,7 @@ export abstract class ModelRequest {
 
   /** Whether the caller gives the model tools. */
   get hasTools(): boolean {
-    const tools = fieldOf(this.root, 'tools')?.value;
+    const tools = fieldOf(this.root, 'tools');
     return tools?.kind === 'array' && tools.items?.length !== 0;
   }
 
@@ -320,19 +325,19 @@ export abstract class ModelRequest {
 
   /** The value of any other top-level field. */
   field(key: string): unknown {
-    const span = fieldOf(this.root, key)?.value;
+    const span = fieldOf(this.root, key);
     return span ? jsonOf(this.bytes, span) : undefined;
   }
 
   /** The caller's tools; empty if the list is too long to be read. */
   protected listedTools(): readonly unknown[] {
-    const list = fieldOf(this.root, 'tools')?.value;
+    const list = fieldOf(this.root, 'tools');
     return list?.items ? (jsonOf(this.bytes, list) as unknown[]) : [];
   }
 
   /** A field's value; undefined if it is absent or null. */
   protected given(key: string): JsonSpan | undefined {
-    const value = fieldOf(this.root, key)?.value;
+    const value = fieldOf(this.root, key);
     return value?.kind === 'literal' && textOf(this.bytes, value) === 'null' ? undefined : value;
   }
 

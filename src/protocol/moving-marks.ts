@@ -13,17 +13,16 @@ const LOOKED_BACK = 20;
 /** The bytes that a token of a prompt has at least, on the average. */
 const LEAST_BYTES_PER_TOKEN = 2;
 
-/** A message, as far as it matters who says it. */
-interface Spoken {
+/** A message, as the cache counts it. */
+interface Counted {
   readonly role: string;
+  readonly parts: number;
 }
 
 interface MarkedArray<Place> {
   readonly messages: readonly Place[];
   /** Whether a mark can follow a message in the view. */
   bears(message: Place, index: number): boolean;
-  /** How many parts a message has, as the cache counts them. */
-  parts(message: Place): number;
   /** Whether the cache reads and writes the end of each request without a mark. */
   readonly endsUnmarked: boolean;
 }
@@ -32,10 +31,9 @@ interface MarkedArray<Place> {
  * The messages to mark, ascending: the last one, and the one that the request before has ended
  * with, where so much has come since that the cache would not look back to it.
  */
-export function movingPlaces<Place extends Spoken>({
+export function movingPlaces<Place extends Counted>({
   messages,
   bears,
-  parts,
   endsUnmarked,
 }: MarkedArray<Place>): readonly number[] {
   const lastOf = (before: number): number => {
@@ -44,7 +42,7 @@ export function movingPlaces<Place extends Spoken>({
     return at;
   };
   const last = lastOf(messages.length);
-  const earlier = isFarFromBefore(messages, parts) ? lastOf(answerIn(messages)) : -1;
+  const earlier = isFarFromBefore(messages) ? lastOf(answerIn(messages)) : -1;
   return [earlier, endsUnmarked ? -1 : last].filter((at, index, all) => at >= 0 && all.indexOf(at) === index);
 }
 
@@ -52,17 +50,14 @@ export function movingPlaces<Place extends Spoken>({
  * Whether more parts have come since the request before than a cache looks back from the end of an
  * array.
  */
-export function isFarFromBefore<Place extends Spoken>(
-  messages: readonly Place[],
-  parts: (message: Place) => number,
-): boolean {
+export function isFarFromBefore(messages: readonly Counted[]): boolean {
   const answer = answerIn(messages);
   const since = answer < 0 ? [] : messages.slice(answer);
-  return since.reduce((sum, message) => sum + parts(message), 0) > LOOKED_BACK;
+  return since.reduce((sum, { parts }) => sum + parts, 0) > LOOKED_BACK;
 }
 
 /** Where the last answer begins; -1 without one. */
-function answerIn(messages: readonly Spoken[]): number {
+function answerIn(messages: readonly Counted[]): number {
   let answer = messages.findLastIndex(({ role }) => role === 'assistant');
   while (answer > 0 && messages[answer - 1]?.role === 'assistant') answer--;
   return answer;

@@ -61,6 +61,30 @@ export function plain(text: string): Content {
   };
 }
 
+/** A content that says nothing. */
+export const EMPTY: Content = { ...plain(''), weight: { texts: [], flat: 0 } };
+
+/** A content that is never edited: it has no room for a placeholder. */
+export function opaque(weight: Weight): Content {
+  return { text: weight.texts.join(''), type: 'application/json', weight, room: () => 0 };
+}
+
+export function sumOfWeights(weights: readonly Weight[]): Weight {
+  return {
+    texts: weights.flatMap(({ texts }) => texts),
+    flat: weights.reduce((sum, { flat }) => sum + flat, 0),
+    encrypted: weights.reduce((sum, { encrypted = 0 }) => sum + encrypted, 0),
+  };
+}
+
+/** A content, and the thinking beside it that is encrypted. */
+export function withEncrypted(content: Content, thoughts: Weight | undefined): Content {
+  if (!thoughts || thoughts.flat === 0) return content;
+  const { weight } = content;
+  const { flat, encrypted = 0 } = thoughts;
+  return { ...content, weight: { ...weight, flat: weight.flat + flat, encrypted } };
+}
+
 /** A content of parts. A single text part counts as a string. @param span of the array */
 export function contentOfParts(body: Uint8Array, span: JsonSpan, format: PartFormat): Content {
   return contentOfList(partsIn(body, span), () => textOf(body, span), format);

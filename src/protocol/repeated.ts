@@ -5,7 +5,7 @@
  * wrote them: thinking is bound to what was before it, and OpenAI refuses an item id twice. So the
  * caller's copies are left out (docs/design.md#kept-rounds).
  */
-import { parseJson } from '../lib/json.ts';
+import { asList, parseJson } from '../lib/json.ts';
 
 /** How a piece of an answer is recognized: a block, an item, or an element of a list. */
 export interface Piece {
@@ -40,6 +40,5 @@ function areSame(one: Piece, other: Piece = {}): boolean {
 
 /** The messages or items of rounds. @param json see `ShownRounds` */
 export function readRounds(json: string): readonly unknown[] {
-  const read = parseJson(`[${json}]`);
-  return Array.isArray(read) ? read : [];
+  return asList(parseJson(`[${json}]`));
 }

@@ -4,9 +4,9 @@
  */
 
 import { bufferOf } from '../lib/bytes.ts';
-import { asObject, asString, type JsonObject, parseJson } from '../lib/json.ts';
+import { asObject, asObjects, asString, type JsonObject, parseJson } from '../lib/json.ts';
 import type { JsonSpan } from './json/outline.ts';
-import { cutMembers, fieldOf, jsonOf, type Splice, scanObject, splice } from './json/spans.ts';
+import { cutMembers, jsonOf, type Splice, spliceAll, topField } from './json/spans.ts';
 import type { ModelRequest } from './model-request.ts';
 import type { Protocol } from './protocol.ts';
 import { isMarked } from './responses/reasoning.ts';
@@ -63,7 +63,7 @@ export function ownItemsIn(
   // Almost no body has one.
   if (!includes(bytes.subarray(from), prefix)) return { sealed: [], cuts: [] };
   const marked = new Set<number>();
-  const items = itemsOf(bytes, field, most);
+  const items = topField(bytes, field, { items: {}, most })?.items ?? [];
   const sealed = items.flatMap((span, index) => {
     if (!includes(bytes.subarray(span.start, span.end), prefix)) return [];
     const item = asObject(jsonOf(bytes, span));
@@ -88,7 +88,7 @@ export function openedBody(
     const messages = [contents[index] ?? '', ...rest.map((message) => JSON.stringify(message))];
     return { start: span.start, end: span.end, with: messages.join(',') };
   });
-  return splice(bytes, { start: 0, end: bytes.length }, [...opened, ...cuts]);
+  return spliceAll(bytes, [...opened, ...cuts]);
 }
 
 /** Fields, roles and part types that only chat messages have. */
@@ -116,8 +116,7 @@ export function otherProtocolOf(content: string, protocol: Protocol): Protocol |
 
 /** The protocol of an element, if it can't be in this one. */
 function makerOf(element: JsonObject, protocol: Protocol): Protocol | undefined {
-  const parts: unknown[] = Array.isArray(element.content) ? element.content : [];
-  const kinds = parts.map((part) => asString(asObject(part).type));
+  const kinds = asObjects(element.content).map(({ type }) => asString(type));
   const isItem = (element.type ?? null) !== null || kinds.some((kind) => ITEM_PARTS.test(kind));
   const hasBlocks = kinds.some((kind) => BLOCKS.test(kind));
   if (protocol === 'chat') return isItem ? 'responses' : hasBlocks ? 'messages' : undefined;
@@ -165,15 +164,6 @@ function textIn(content: unknown, { prefix, isWhole }: SealedForm): string | und
 
 function sealedText(content: string): string {
   return JSON.stringify({ type: 'compaction', content });
-}
-
-function itemsOf(
-  bytes: Uint8Array,
-  field: ModelRequest['conversationField'],
-  most: number,
-): readonly JsonSpan[] {
-  const root = scanObject(bytes, { fields: new Map([[field, { items: {}, most }]]) });
-  return (root && fieldOf(root, field)?.value.items) ?? [];
 }
 
 function includes(bytes: Uint8Array, text: string): boolean {

@@ -30,6 +30,7 @@
  * refused.
  */
 
+import { wordsOf } from '../lib/elements.ts';
 import { isOwnField } from './body.ts';
 import type { JsonSpan } from './json/outline.ts';
 import { elementsOf, jsonOf, membersOf, textOf } from './json/spans.ts';
@@ -49,64 +50,54 @@ export interface StoredName {
 }
 
 /** Item kinds that contain all that they refer to. */
-const ITEMS = new Set(
-  [
-    'message reasoning compaction compaction_trigger additional_tools configuration_update web_search_call',
-    'function_call function_call_output custom_tool_call custom_tool_call_output tool_search_call tool_search_output',
-    'local_shell_call local_shell_call_output shell_call shell_call_output apply_patch_call apply_patch_call_output',
-    'computer_call computer_call_output',
-  ].flatMap((names) => names.split(' ')),
+const ITEMS = wordsOf(
+  'message reasoning compaction compaction_trigger additional_tools configuration_update web_search_call',
+  'function_call function_call_output custom_tool_call custom_tool_call_output tool_search_call tool_search_output',
+  'local_shell_call local_shell_call_output shell_call shell_call_output apply_patch_call apply_patch_call_output',
+  'computer_call computer_call_output',
 );
 
 /** Tool types that access nothing in the account. */
-const TOOLS = new Set(
-  [
-    'function custom namespace tool_search local_shell shell apply_patch computer computer_use computer_use_preview',
-    'web_search web_search_2025_08_26 web_search_preview web_search_preview_2025_03_11',
-  ].flatMap((names) => names.split(' ')),
+const TOOLS = wordsOf(
+  'function custom namespace tool_search local_shell shell apply_patch computer computer_use computer_use_preview',
+  'web_search web_search_2025_08_26 web_search_preview web_search_preview_2025_03_11',
 );
 
 /**
  * The same of Anthropic's API. Its tools that run code keep files
  * (https://platform.claude.com/docs/en/agents-and-tools/tool-use/code-execution-tool).
  */
-const MESSAGES_TOOLS = new Set(
-  'custom bash text_editor computer memory web_search web_fetch tool_search_tool_regex tool_search_tool_bm25'.split(
-    ' ',
-  ),
+const MESSAGES_TOOLS = wordsOf(
+  'custom bash text_editor computer memory web_search web_fetch tool_search_tool_regex tool_search_tool_bm25',
 );
 
 /** Fields that refer to stored things or to other servers, wherever they are. */
-const NAMES = new Set(
-  [
-    'file_id file_ids vector_store_id vector_store_ids container container_id skill_id connector_id tunnel_id server_url mcp_servers',
-    'previous_response_id response_id conversation thread_id assistant_id prompt_id data_sources background_options user_profile_id',
-  ].flatMap((names) => names.split(' ')),
+const NAMES = wordsOf(
+  'file_id file_ids vector_store_id vector_store_ids container container_id skill_id connector_id tunnel_id server_url mcp_servers',
+  'previous_response_id response_id conversation thread_id assistant_id prompt_id data_sources background_options user_profile_id',
 );
 
 /**
  * Fields of gateways that choose another server, key or set of models, wherever they are
  * (https://docs.litellm.ai/docs/proxy/clientside_auth).
  */
-const CHOOSING = new Set('user_config router_settings_override api_base base_url api_key'.split(' '));
+const CHOOSING = wordsOf('user_config router_settings_override api_base base_url api_key');
 
 /** Fields that are checked by name elsewhere, here or where the body is written. */
 const LOOKED_AT = new Set([
   ...NAMES,
   ...CHOOSING,
-  ...'type id role content encrypted_content summary status tools audio voice environment'.split(' '),
-  ...'input instructions messages store background prompt prompt_cache_key annotations'.split(' '),
+  ...wordsOf('type id role content encrypted_content summary status tools audio voice environment'),
+  ...wordsOf('input instructions messages store background prompt prompt_cache_key annotations'),
 ]);
 
 /**
  * Free-form values: schemas, arguments, labels. A `file_id` in one of these means nothing to the
  * upstream.
  */
-const FREE_FORM = new Set(
-  [
-    'parameters schema input_schema output_schema metadata client_metadata env logprobs logit_bias',
-    'arguments parsed parsed_arguments',
-  ].flatMap((names) => names.split(' ')),
+const FREE_FORM = wordsOf(
+  'parameters schema input_schema output_schema metadata client_metadata env logprobs logit_bias',
+  'arguments parsed parsed_arguments',
 );
 
 /** Tools whose answers cite the files that they have read or made. */

@@ -7,7 +7,16 @@
 import { bufferOf } from '../lib/bytes.ts';
 import { isReasoning, isThinkingPart, PROVIDER_FIELDS, THINKING_BLOCKS } from './chat/reasoning.ts';
 import { type JsonSpan, levels } from './json/outline.ts';
-import { cutMembers, fieldOf, jsonOf, type Splice, scanObject, splice, within } from './json/spans.ts';
+import {
+  cutMembers,
+  fieldOf,
+  jsonOf,
+  type Splice,
+  spliceAll,
+  stringIn,
+  topField,
+  within,
+} from './json/spans.ts';
 import type { ModelRequest } from './model-request.ts';
 
 /** One of these is in every body with thinking. */
@@ -26,11 +35,10 @@ export function withoutThinking(
 ): Uint8Array | undefined {
   const body = bufferOf(bytes);
   if (!SIGNS.some((sign) => body.includes(sign))) return undefined;
-  const root = scanObject(bytes, { fields: new Map([[field, { items: {} }]]) });
-  const items = root && fieldOf(root, field)?.value.items;
+  const items = topField(bytes, field, { items: {} })?.items;
   if (!items) return undefined;
   const splices = field === 'messages' ? ofMessages(bytes, items) : ofItems(bytes, items);
-  return splices.length === 0 ? undefined : splice(bytes, { start: 0, end: bytes.length }, splices);
+  return splices.length === 0 ? undefined : spliceAll(bytes, splices);
 }
 
 /**
@@ -46,11 +54,6 @@ export function roundsWithoutThinking(json: string, field: ModelRequest['convers
 
 /** A message or item with its own fields. */
 const opened = (bytes: Uint8Array, item: JsonSpan): JsonSpan => within(bytes, item, levels(1));
-
-function stringIn(bytes: Uint8Array, item: JsonSpan, key: string): unknown {
-  const value = fieldOf(item, key)?.value;
-  return value?.kind === 'string' ? jsonOf(bytes, value) : undefined;
-}
 
 function ofMessages(bytes: Uint8Array, items: readonly JsonSpan[]): Splice[] {
   const empty = new Set<number>();
@@ -96,7 +99,7 @@ function cutInside(
   key: string,
   isCut: (element: JsonSpan) => boolean,
 ): Splice[] {
-  const list = fieldOf(message, key)?.value;
+  const list = fieldOf(message, key);
   if (list?.kind !== 'array') return [];
   const elements = within(bytes, list, levels(2)).items ?? [];
   const cut = new Set(elements.flatMap((element, index) => (isCut(element) ? [index] : [])));
@@ -107,7 +110,7 @@ function cutInside(
 }
 
 function cutFieldInside(bytes: Uint8Array, message: JsonSpan, key: string, member: string): Splice[] {
-  const value = fieldOf(message, key)?.value;
+  const value = fieldOf(message, key);
   if (value?.kind !== 'object') return [];
   const fields = opened(bytes, value).fields ?? [];
   return cutMembers(fields, (index) => fields[index]?.key === member);
@@ -116,7 +119,7 @@ function cutFieldInside(bytes: Uint8Array, message: JsonSpan, key: string, membe
 /** Whether an assistant message says nothing beside its thinking: upstreams refuse that. */
 function isEmpty(bytes: Uint8Array, message: JsonSpan): boolean {
   const isFilled = (key: string): boolean => {
-    const value = fieldOf(message, key)?.value;
+    const value = fieldOf(message, key);
     if (value?.kind === 'string') return jsonOf(bytes, value) !== '';
     if (value?.kind === 'object') return true;
     if (value?.kind !== 'array') return false;

@@ -7,8 +7,8 @@
  * Precis's.
  */
 import { asObject, asString, isObject, type JsonObject } from '../lib/json.ts';
-import { type JsonSpan, levels, type Span } from './json/outline.ts';
-import { cutMembers, fieldOf, jsonOf, type Splice, scanObject, splice, within } from './json/spans.ts';
+import { type JsonSpan, levels } from './json/outline.ts';
+import { cutMembers, fieldOf, jsonOf, type Splice, scanObject, spliceAll, within } from './json/spans.ts';
 
 const FIELD = 'tool_choice';
 
@@ -30,7 +30,7 @@ export function leavesOurs(choice: unknown): boolean {
 export function allowSplices(bytes: Uint8Array, root: JsonSpan, names: () => readonly string[]): Splice[] {
   const list = allowedTools(bytes, root);
   if (!list?.items) return [];
-  const isNested = asObject(jsonOf(bytes, fieldOf(root, FIELD)?.value ?? list))[LISTED] !== undefined;
+  const isNested = asObject(jsonOf(bytes, fieldOf(root, FIELD) ?? list))[LISTED] !== undefined;
   const entries = names().map((name) =>
     JSON.stringify(isNested ? { type: 'function', function: { name } } : { type: 'function', name }),
   );
@@ -49,21 +49,21 @@ export function allowSplices(bytes: Uint8Array, root: JsonSpan, names: () => rea
  */
 export function leftToCaller(body: Uint8Array, ours: ReadonlySet<string>, keepsTools = false): Uint8Array {
   const root = scanObject(body, { fields: {} });
-  const choice = root && fieldOf(root, FIELD)?.value;
+  const choice = root && fieldOf(root, FIELD);
   if (!choice) return body;
   const value = jsonOf(body, choice);
   if (!isForced(value)) return body;
-  const tools = fieldOf(root, 'tools')?.value;
+  const tools = fieldOf(root, 'tools');
   const listed = allowedTools(body, root);
   const items = (listed ?? (tools && within(body, tools, { items: {} })))?.items ?? [];
   const isOurs = items.map((item) => ours.has(nameOf(jsonOf(body, item))));
   if (isOurs.every(Boolean)) return body;
   if (keepsTools && !listed && value === 'required') {
     const theirs = items.filter((_, index) => !isOurs[index]).map((item) => jsonOf(body, item));
-    return splice(body, whole(body), [{ ...choice, with: JSON.stringify(requiredOf(theirs)) }]);
+    return spliceAll(body, [{ ...choice, with: JSON.stringify(requiredOf(theirs)) }]);
   }
   const cut = cutMembers(items, (index) => isOurs[index] === true);
-  return splice(body, whole(body), cut);
+  return spliceAll(body, cut);
 }
 
 /** The choice of one of some tools. @param tools their definitions */
@@ -93,11 +93,11 @@ export function listIn(choice: unknown): JsonObject {
 }
 
 function allowedTools(bytes: Uint8Array, root: JsonSpan): JsonSpan | undefined {
-  const span = fieldOf(root, FIELD)?.value;
+  const span = fieldOf(root, FIELD);
   if (span?.kind !== 'object' || asObject(jsonOf(bytes, span)).type !== LISTED) return undefined;
   const choice = within(bytes, span, levels(3));
-  const nested = fieldOf(choice, LISTED)?.value;
-  const list = fieldOf(nested?.kind === 'object' ? nested : choice, 'tools')?.value;
+  const nested = fieldOf(choice, LISTED);
+  const list = fieldOf(nested?.kind === 'object' ? nested : choice, 'tools');
   return list?.kind === 'array' ? list : undefined;
 }
 
@@ -105,8 +105,4 @@ function allowedTools(bytes: Uint8Array, root: JsonSpan): JsonSpan | undefined {
 export function nameOf(tool: unknown): string {
   const { name, function: called, custom } = asObject(tool);
   return asString(name ?? asObject(called ?? custom).name);
-}
-
-function whole(bytes: Uint8Array): Span {
-  return { start: 0, end: bytes.length };
 }

@@ -4,7 +4,16 @@ import { Buffer } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import type { Tools } from '../memory/tokens/tokens.ts';
 import type { JsonSpan } from './json/outline.ts';
-import { fieldOf, type Member, type Splice, scanObject, splice, textOf } from './json/spans.ts';
+import {
+  bytesOf,
+  fieldOf,
+  type Member,
+  type Splice,
+  spliceAll,
+  textOf,
+  topField,
+  wrapSplices,
+} from './json/spans.ts';
 import { allowSplices, nameOf } from './tool-choice.ts';
 
 /**
@@ -48,15 +57,13 @@ export function readTools(
   fields: readonly string[],
   longest: number,
 ): Tools | undefined {
-  const listed = fields
-    .flatMap((key) => fieldOf(root, key)?.value ?? [])
-    .filter((span) => span.kind === 'array');
+  const listed = fields.flatMap((key) => fieldOf(root, key) ?? []).filter((span) => span.kind === 'array');
   if (listed.length === 0) return undefined;
   const hash = createHash('sha256');
   for (const span of listed) hash.update(bytes.subarray(span.start, span.end));
   return {
     count: listed.reduce((sum, span) => sum + (span.items?.length ?? longest), 0),
-    bytes: listed.reduce((sum, span) => sum + span.end - span.start, 0),
+    bytes: bytesOf(listed),
     digest: hash.digest('base64url'),
     text: () => listed.map((span) => textOf(bytes, span)).join(''),
   };
@@ -88,7 +95,7 @@ interface AddedTools {
 export function addTools(bytes: Uint8Array, root: JsonSpan, definitions: readonly string[]): AddedTools {
   if (definitions.length === 0) return { splices: [], members: [] };
   const definition = definitions.join(',');
-  const tools = fieldOf(root, 'tools')?.value;
+  const tools = fieldOf(root, 'tools');
   if (tools?.kind !== 'array') return { splices: [], members: [{ key: 'tools', json: `[${definition}]` }] };
   const comma = tools.items?.length === 0 ? '' : ',';
   const names = () => definitions.map((json) => nameOf(JSON.parse(json)));
@@ -113,18 +120,15 @@ export function appendTo(
   field: 'messages' | 'input',
   added: readonly (object | string)[],
 ): LongerBody {
-  const root = scanObject(body, { fields: {} });
-  const list = root && fieldOf(root, field)?.value;
+  const list = topField(body, field);
   if (!list) throw new Error(`a body without ${field} was sent`);
   const json = added.map((one) => (typeof one === 'string' ? one : JSON.stringify(one))).join(',');
-  const splices = (): Splice[] => {
-    if (list.kind === 'array') return [{ start: list.end - 1, end: list.end - 1, with: `,${json}` }];
-    return [
-      { start: list.start, end: list.start, with: '[{"role":"user","content":' },
-      { start: list.end, end: list.end, with: `},${json}]` },
-    ];
-  };
-  return { body: splice(body, { start: 0, end: body.length }, splices()), added: json };
+  const at = list.end - 1;
+  const splices =
+    list.kind === 'array'
+      ? [{ start: at, end: at, with: `,${json}` }]
+      : wrapSplices(list, '[{"role":"user","content":', `},${json}]`);
+  return { body: spliceAll(body, splices), added: json };
 }
 
 /** A body whose conversation has become longer. */

@@ -2,7 +2,7 @@
  * Parts without their cache marks, as they are stored and counted. So the ref of a content, and
  * what its removal frees, stay the same when a client moves its marks.
  */
-import { cutMembers, elementsOf, membersOf, type Splice, splice } from './json/spans.ts';
+import { cutMembers, elementsOf, membersOf, type Splice, spliceAll } from './json/spans.ts';
 
 /**
  * Fields of a part that set a cache breakpoint: Anthropic's, which gateways also take in chat, and
@@ -14,14 +14,13 @@ export const BREAKPOINTS = ['cache_control', 'prompt_cache_breakpoint'] as const
 export function unmarked(json: string): string {
   if (!BREAKPOINTS.some((key) => json.includes(`"${key}"`))) return json;
   const bytes = new TextEncoder().encode(json);
-  const whole = { start: 0, end: bytes.length };
   const cuts: Splice[] = [];
-  for (const part of elementsOf(bytes, whole)) {
+  for (const part of elementsOf(bytes, { start: 0, end: bytes.length })) {
     if (part.kind !== 'object') continue;
     const members = [...membersOf(bytes, part)];
     cuts.push(...cutMembers(members, (index) => isBreakpoint(members[index]?.key ?? '')));
   }
-  return new TextDecoder().decode(splice(bytes, whole, cuts));
+  return new TextDecoder().decode(spliceAll(bytes, cuts));
 }
 
 /** @param json one part */

@@ -191,7 +191,7 @@ function valueAt(content: Uint8Array, steps: readonly (string | number)[]): Resu
   try {
     let value = scanJson(content, outlineOf(steps));
     for (const step of steps) {
-      const child = typeof step === 'number' ? value.items?.[0] : fieldOf(value, step)?.value;
+      const child = typeof step === 'number' ? value.items?.[0] : fieldOf(value, step);
       if (!child) return notFound('path', `The content has nothing at ${JSON.stringify(step)} of the path.`);
       value = child;
     }

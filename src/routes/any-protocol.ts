@@ -50,16 +50,16 @@ const CHAT_MEMBERS = {
 /** Whether a body has `input`, or messages as only chat completions have them. */
 export function isOfOpenAi(body: Uint8Array): boolean {
   const root = scanObject(body, { fields: CONVERSATION });
-  const given = (field: string) => root && fieldOf(root, field)?.value;
+  const given = (field: string) => root && fieldOf(root, field);
   const input = given(RESPONSES.field);
   if (input && textOf(body, input) !== 'null') return true;
   const messages = given(CHAT.field);
   if (messages?.kind !== 'array') return false;
   for (const element of elementsOf(body, messages)) {
     const message = within(body, element, CHAT_MEMBERS);
-    const role = fieldOf(message, 'role')?.value;
+    const role = fieldOf(message, 'role');
     if (role?.kind === 'string' && CHAT_ROLES.has(textOf(body, role))) return true;
-    if (fieldOf(message, 'tool_calls')?.value.kind === 'array') return true;
+    if (fieldOf(message, 'tool_calls')?.kind === 'array') return true;
   }
   return false;
 }
@@ -86,7 +86,7 @@ export async function readAny(
 export function holdsItems(body: Uint8Array): boolean {
   const root = scanObject(body, { fields: CONVERSATION });
   const isGiven = (field: string): boolean => {
-    const value = root && fieldOf(root, field)?.value;
+    const value = root && fieldOf(root, field);
     return value !== undefined && textOf(body, value) !== 'null';
   };
   if (!isGiven(RESPONSES.field)) {
@@ -94,7 +94,7 @@ export function holdsItems(body: Uint8Array): boolean {
     return false;
   }
   if (!isGiven(CHAT.field)) {
-    if (isEmpty(body, root && fieldOf(root, RESPONSES.field)?.value)) throw inputEmpty();
+    if (isEmpty(body, root && fieldOf(root, RESPONSES.field))) throw inputEmpty();
     return true;
   }
   throw new ApiError(

@@ -3,7 +3,7 @@
  * its bodies, and their answers.
  */
 import { baseUrlOf } from '../../config.ts';
-import { type JsonObject, parseObject } from '../../lib/json.ts';
+import { asObjects, type JsonObject, parseObject } from '../../lib/json.ts';
 import { Latest } from '../../lib/latest.ts';
 import { urlOf } from '../../lib/request-url.ts';
 import { secondsOf } from '../../lib/seconds.ts';
@@ -190,8 +190,7 @@ const decoder = new TextDecoder();
 /** A body that was written here. */
 function chatIn(bytes: Uint8Array): ChatBody & JsonObject {
   const chat = parseObject(decoder.decode(bytes)) ?? {};
-  const messages = Array.isArray(chat.messages) ? chat.messages : [];
-  return { ...chat, messages };
+  return { ...chat, messages: asObjects(chat.messages) };
 }
 
 /** The answer to a body that the other API has no form for. */

@@ -4,19 +4,15 @@ import type { Report, TokenUsage } from '../../memory/plan/report.ts';
 
 import type { Media } from '../held-media.ts';
 import { levels } from '../json/outline.ts';
-import { memberSplices, scanObject, splice } from '../json/spans.ts';
+import { type Member, scanObject, withMembers } from '../json/spans.ts';
 import type { Protocol } from '../protocol.ts';
 import type { LongerBody } from '../tools.ts';
 import type { Block, Frame } from './sse.ts';
-
+import type { FirstFrames } from './stream-beginning.ts';
 import type { ToolResult, ToolTurn } from './tool-turn.ts';
 
 /** Reads a stream on its way to the caller. */
-export interface AnswerListener {
-  /** See `AnswerGatherer`. */
-  skip?(block: Block): boolean;
-  /** Takes each frame of the answer. */
-  push(frame: Frame): void;
+export interface AnswerListener extends Pick<AnswerGatherer, 'skip' | 'push'> {
   /** Called once, when the answer is complete. Not called if it breaks off. */
   complete(): void;
   /** The answer is too long to be read: nothing more of it is gathered. */
@@ -82,22 +78,13 @@ export interface AnswerStream {
   keepalive?(): Frame | undefined;
 }
 
-/** Looks at how a stream begins. */
-export interface StreamBeginning {
-  /** The error that the stream begins with, as JSON; undefined if it begins with an answer. */
-  readonly error: string | undefined;
-  /** Takes bytes. Returns true once the beginning is known. */
-  push(chunk: Uint8Array): boolean;
-  /** The stream has ended. */
-  end(): void;
-}
-
 /** Gathers the text of a streamed answer. */
 export interface AnswerGatherer {
   /**
    * Whether whole frames don't matter here and need not be pushed. Absent if any frame may matter.
    */
   skip?(block: Block): boolean;
+  /** Takes each frame of the answer. */
   push(frame: Frame): void;
   /** The text; undefined if the answer is incomplete, calls tools or is empty. */
   text(): string | undefined;
@@ -197,7 +184,7 @@ export interface AnswerFormat {
    */
   stream(report: (() => Report) | undefined, reword?: Reword, form?: StreamForm): AnswerStream;
   /** For one stream. Delays nothing that a caller can read as an answer. */
-  begin(): StreamBeginning;
+  begin(): FirstFrames;
   gather(): AnswerGatherer;
   /** The text of a JSON answer, by the rules of `gather`. */
   text(body: Uint8Array): string | undefined;
@@ -215,15 +202,13 @@ export interface AnswerFormat {
   carries(media: Media): boolean;
 }
 
+/** The report as a member of an answer. */
+export function reportMember(report: Report): Member {
+  return { key: 'memory', json: JSON.stringify(report) };
+}
+
 /** A JSON answer with the report as its last member. Anything but an object is left as it is. */
 export function addReport(answer: Uint8Array, report: Report): Uint8Array {
   const root = scanObject(answer, levels(1));
-  if (!root) return answer;
-  const whole = { start: 0, end: answer.length };
-  const member = { key: 'memory', json: JSON.stringify(report) };
-  return splice(
-    answer,
-    whole,
-    memberSplices(root, () => false, [member]),
-  );
+  return root ? withMembers(answer, root, [reportMember(report)]) : answer;
 }

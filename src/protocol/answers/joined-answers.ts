@@ -1,7 +1,40 @@
-/** What all joined answers share: the names of our tools, and the usage of all answers. */
+/** What all joined answers share: who answers the calls, and the usage of all answers. */
 import type { TokenUsage } from '../../memory/plan/report.ts';
 import type { JoinedAnswers, JoinedForm, Joining } from './answer-format.ts';
-import { type UsageNames, UsageTally } from './usage.ts';
+import type { UsageTally } from './usage.ts';
+
+/**
+ * Decides who answers the calls of one answer: its first call does. A call of the caller's can't be
+ * taken back once it is streamed, so Precis's calls after it are dropped. If Precis's comes first,
+ * and rounds are left, all calls of Precis's tools are answered here, and the model plans again.
+ */
+export abstract class CallSorter {
+  protected readonly names: ReadonlySet<string>;
+  private readonly mayAnswer: () => boolean;
+  private decided: 'ours' | 'callers' | undefined;
+
+  /** See `Joining`. */
+  constructor(names: ReadonlySet<string>, mayAnswer: () => boolean) {
+    this.names = names;
+    this.mayAnswer = mayAnswer;
+  }
+
+  /** Whether our calls in this answer are to be answered. */
+  get isOurs(): boolean {
+    return this.decided === 'ours';
+  }
+
+  /** Whether the caller's calls in this answer are the caller's to answer. */
+  get isCallers(): boolean {
+    return this.decided === 'callers';
+  }
+
+  /** Takes a call. Returns whether the caller sees it. */
+  protected showsCall(isOurs: boolean): boolean {
+    if (!isOurs || this.mayAnswer()) this.decided ??= isOurs ? 'ours' : 'callers';
+    return !isOurs && this.isCallers;
+  }
+}
 
 export abstract class CountedAnswers implements JoinedAnswers {
   /** Names of our tools. */
@@ -9,19 +42,17 @@ export abstract class CountedAnswers implements JoinedAnswers {
   /** Whether calls of our tools are still answered. */
   protected readonly mayAnswer: () => boolean;
   protected readonly form: JoinedForm;
-  protected readonly tally: UsageTally;
+  protected abstract readonly tally: UsageTally;
   /** Whether this is not the first answer. */
   protected isLater = false;
   /** Whether an answer was too long to be gathered (see `JoinedStreams.forget`). */
   protected isForgotten = false;
 
-  /** @param joining see `Joining` */
-  constructor(usage: UsageNames, ...joining: Parameters<Joining<unknown>>) {
-    const [names, mayAnswer, form = {}] = joining;
+  /** See `Joining`. */
+  constructor(...[names, mayAnswer, form = {}]: Parameters<Joining<unknown>>) {
     this.names = names;
     this.mayAnswer = () => !this.isForgotten && mayAnswer();
     this.form = form;
-    this.tally = new UsageTally(usage);
   }
 
   get usage(): TokenUsage | undefined {

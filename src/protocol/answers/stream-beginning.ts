@@ -1,12 +1,12 @@
 /** How a stream begins: with an answer, or with an error before it. */
-import type { StreamBeginning } from './answer-format.ts';
 import { type Frame, FrameSplitter } from './sse.ts';
 
 /** What an event decides: nothing yet; that an answer begins; or the JSON of an error. */
 export type Begun = 'opens' | 'answers' | { readonly error: string };
 
 /** Reads frames until one of them decides. */
-export class FirstFrames implements StreamBeginning {
+export class FirstFrames {
+  /** The error that the stream begins with, as JSON; undefined if it begins with an answer. */
   error: string | undefined;
   private readonly begun: (event: Frame) => Begun;
   private readonly splitter = new FrameSplitter();
@@ -16,12 +16,14 @@ export class FirstFrames implements StreamBeginning {
     this.begun = begun;
   }
 
+  /** Takes bytes. Returns true once the beginning is known. */
   push(chunk: Uint8Array): boolean {
     const decided = this.splitter.push(chunk).some((frame) => this.decides(frame));
     // A frame that passes in pieces is no error.
     return decided || this.splitter.inside;
   }
 
+  /** The stream has ended. */
   end(): void {
     const last = this.splitter.last();
     if (last) this.decides(last);

@@ -1,5 +1,4 @@
 /** The turn of a model's answer, in the form in which it is sent back. */
-import { parseObject } from '../../lib/json.ts';
 import type { Media } from '../held-media.ts';
 
 export interface ToolCall {
@@ -34,12 +33,4 @@ export interface ToolTurn {
   readonly isUnstored?: boolean | undefined;
   /** The id of the container in which code of the answer, or of one before it, has run. */
   readonly container?: string | undefined;
-}
-
-/**
- * Whether a text is a JSON object. Upstreams parse the arguments in the history and refuse anything
- * else.
- */
-export function isObjectJson(json: string): boolean {
-  return parseObject(json) !== undefined;
 }

@@ -1,4 +1,5 @@
 /** Usage of several answers that the caller sees as one. */
+import { asList, isObject } from '../../lib/json.ts';
 import type { TokenUsage } from '../../memory/plan/report.ts';
 
 /** The usage object of one answer. */
@@ -83,11 +84,11 @@ export class UsageTally {
     if (!last || this.earlier.length === 0) return last;
     const completion = sumOf(all, names.completion);
     const details = names.details.flatMap((name) => {
-      const given = all.map((usage) => usage[name]).filter(isUsage);
+      const given = all.map((usage) => usage[name]).filter(isObject);
       return given.length === 0 ? [] : [[name, summed(given)] as const];
     });
     const { calls: name } = names;
-    const calls = name ? all.flatMap((usage) => listIn(usage, name)) : [];
+    const calls = name ? all.flatMap((usage) => asList(usage[name])) : [];
     return {
       ...last,
       ...(name && calls.length > 0 ? { [name]: calls } : {}),
@@ -112,15 +113,6 @@ function summed(details: readonly Usage[]): Usage {
   for (const [key, value] of Object.entries(sums))
     if (typeof value === 'number') sums[key] = sumOf(details, key);
   return sums;
-}
-
-function isUsage(value: unknown): value is Usage {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function listIn(usage: Usage, key: string): readonly unknown[] {
-  const value = usage[key];
-  return Array.isArray(value) ? value : [];
 }
 
 function sumOf(usages: readonly Usage[], key: string): number {

@@ -3,7 +3,8 @@
  * (https://platform.openai.com/docs/api-reference/chat/create). Each has a list of all parameters:
  * none that says something is lost without a word.
  */
-import { asObject, type JsonObject } from '../../lib/json.ts';
+import { wordsOf } from '../../lib/elements.ts';
+import { asObject, asObjects, type JsonObject } from '../../lib/json.ts';
 import { isThinkingPart } from '../chat/reasoning.ts';
 import type { AskedForm } from './answer-writer.ts';
 import type { BridgeOptions, BridgeRefusal, ChatBody } from './bridge.ts';
@@ -80,7 +81,7 @@ export function obstacleIn(chat: ChatBody, table: FieldTable): string | undefine
 }
 
 function hasAudio({ content, audio }: JsonObject): boolean {
-  return says(audio) || partsIn(content).some(({ type }) => type === 'input_audio');
+  return says(audio) || asObjects(content).some(({ type }) => type === 'input_audio');
 }
 
 const isLegacy = ({ role, function_call }: JsonObject): boolean => role === 'function' || says(function_call);
@@ -95,22 +96,15 @@ function unknown(param: string): BridgeRefusal {
   return { param, message: `Unknown parameter: '${param}'.`, code: 'unknown_parameter' };
 }
 
-/** The parts of a content; none of a text. */
-export function partsIn(content: unknown): JsonObject[] {
-  return Array.isArray(content) ? content.map(asObject) : [];
-}
-
 /** Whether a part of an answer is reasoning, which some clients write among its words. */
 export function isThought({ type }: JsonObject): boolean {
   return type === 'reasoning' || isThinkingPart(type);
 }
 
 /** Members of messages, with what clients send back of answers, which says nothing new. */
-const OF_MESSAGES = new Set(
-  [
-    'role content name tool_calls tool_call_id refusal audio function_call annotations cache_control',
-    'reasoning reasoning_content reasoning_details thinking_blocks provider_specific_fields',
-  ].flatMap((names) => names.split(' ')),
+const OF_MESSAGES = wordsOf(
+  'role content name tool_calls tool_call_id refusal audio function_call annotations cache_control',
+  'reasoning reasoning_content reasoning_details thinking_blocks provider_specific_fields',
 );
 
 /** Notes what no other API has a place for in messages. The name of a result is in its call. */
@@ -128,7 +122,7 @@ export function hasOthers(value: JsonObject, known: ReadonlySet<string>): boolea
 
 /** The calls of an assistant message. */
 export function callsIn({ tool_calls }: JsonObject): JsonObject[] {
-  return partsIn(tool_calls);
+  return asObjects(tool_calls);
 }
 
 /** What the caller asks for in the answer. */

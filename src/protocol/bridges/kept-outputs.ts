@@ -3,7 +3,7 @@
  * replaces its message only if that says what the caller was shown: clients write arguments anew,
  * and may leave out the text beside calls.
  */
-import { asObject, asString, type JsonObject, parseJson } from '../../lib/json.ts';
+import { asObject, asObjects, asString, type JsonObject, parseJson } from '../../lib/json.ts';
 import { jsonBytes, type Weight } from '../../memory/conversation/message.ts';
 import { isThinkingPart, weightOfThinking } from '../chat/reasoning.ts';
 import type { ShownAnswers } from '../chat/shown-answers.ts';
@@ -34,7 +34,7 @@ export function reasoningIn(outputs: readonly KeptOutput[]): {
     .filter(({ type }) => type === 'reasoning' || isThinkingPart(type));
   const parts = thoughts.flatMap(({ encrypted_content: data, summary, content, ...block }) => [
     { ...block, data: data ?? block.data },
-    ...[summary, content].flatMap((some) => (Array.isArray(some) ? some : [])),
+    ...[summary, content].flatMap(asObjects),
   ]);
   const bytes = thoughts.reduce((sum, thought) => sum + jsonBytes(thought), 0);
   return { weight: weightOfThinking(parts), bytes, blocks: thoughts.length };

@@ -5,7 +5,7 @@
  * https://openrouter.ai/docs/api-reference/errors#mid-stream-error-handling
  */
 import { bufferOf } from '../../lib/bytes.ts';
-import { asObject, isObject } from '../../lib/json.ts';
+import { asObject, asObjects, isObject } from '../../lib/json.ts';
 
 const SIGN = '"error"';
 
@@ -18,10 +18,9 @@ export function mayHoldError(answer: string | Uint8Array): boolean {
 export function holdsError(answer: unknown): boolean {
   const { error, object, choices } = asObject(answer);
   if (isError(error) || object === 'error') return true;
-  return (Array.isArray(choices) ? choices : []).some((choice) => {
-    const { error: ofChoice, finish_reason } = asObject(choice);
-    return finish_reason === 'error' || isError(ofChoice);
-  });
+  return asObjects(choices).some(
+    ({ error: ofChoice, finish_reason }) => finish_reason === 'error' || isError(ofChoice),
+  );
 }
 
 /** Some upstreams have an empty member in each answer. */

@@ -1,6 +1,6 @@
 /** Extracts the text of an answer that closes a round: complete, and without tool calls. */
 
-import { parseJson } from '../../lib/json.ts';
+import { asList, asObject, asObjects, asString, type JsonObject, parseJson } from '../../lib/json.ts';
 import type { AnswerGatherer } from '../answers/answer-format.ts';
 import type { Frame } from '../answers/sse.ts';
 import { plainDelta } from './plain-delta.ts';
@@ -10,19 +10,6 @@ import { plainDelta } from './plain-delta.ts';
  * (https://platform.openai.com/docs/api-reference/chat/object).
  */
 const WHOLE = new Set(['stop', 'length']);
-
-interface Choice {
-  readonly index?: unknown;
-  readonly finish_reason?: unknown;
-  readonly message?: unknown;
-  readonly delta?: unknown;
-}
-
-interface Words {
-  readonly content?: unknown;
-  readonly tool_calls?: unknown;
-  readonly function_call?: unknown;
-}
 
 /** Gathers the text of a streamed answer. */
 export class StreamedAnswer implements AnswerGatherer {
@@ -38,8 +25,8 @@ export class StreamedAnswer implements AnswerGatherer {
     }
     const choice = choiceOf(frame.json);
     if (!choice) return;
-    const words = (choice.delta ?? {}) as Words;
-    if (typeof words.content === 'string') this.content += words.content;
+    const words = asObject(choice.delta);
+    this.content += asString(words.content);
     this.calls ||= callsTools(words);
     this.finish ??= choice.finish_reason ?? undefined;
   }
@@ -53,22 +40,19 @@ export class StreamedAnswer implements AnswerGatherer {
 /** The text of a JSON answer, as of a streamed one. */
 export function answerText(body: Uint8Array): string | undefined {
   const choice = choiceOf(parseJson(new TextDecoder().decode(body)));
-  const words = (choice?.message ?? {}) as Words;
-  const content = typeof words.content === 'string' ? words.content : '';
-  return closingText(content, callsTools(words), choice?.finish_reason);
+  const words = asObject(choice?.message);
+  return closingText(asString(words.content), callsTools(words), choice?.finish_reason);
 }
 
 function closingText(content: string, calls: boolean, finish: unknown): string | undefined {
   return content !== '' && !calls && typeof finish === 'string' && WHOLE.has(finish) ? content : undefined;
 }
 
-function callsTools({ tool_calls, function_call }: Words): boolean {
-  return (Array.isArray(tool_calls) && tool_calls.length > 0) || (function_call ?? null) !== null;
+function callsTools({ tool_calls, function_call }: JsonObject): boolean {
+  return asList(tool_calls).length > 0 || (function_call ?? null) !== null;
 }
 
 /** The first of several choices. Callers continue with that one. */
-function choiceOf(completion: unknown): Choice | undefined {
-  const { choices } = (completion ?? {}) as { choices?: unknown };
-  if (!Array.isArray(choices)) return undefined;
-  return choices.find((choice: Choice | null) => (choice?.index ?? 0) === 0) ?? undefined;
+function choiceOf(completion: unknown): JsonObject | undefined {
+  return asObjects(asObject(completion).choices).find(({ index }) => (index ?? 0) === 0);
 }

@@ -1,7 +1,7 @@
 /** The turn of a model in a chat completion, in the form in which it is sent back. */
 import { elementAt } from '../../lib/elements.ts';
-import { asObject, asString, type JsonObject } from '../../lib/json.ts';
-import { isObjectJson, type ToolResult, type ToolTurn, textOfResult } from '../answers/tool-turn.ts';
+import { asObject, asString, type JsonObject, parseObject } from '../../lib/json.ts';
+import { type ToolResult, type ToolTurn, textOfResult } from '../answers/tool-turn.ts';
 import { inputText } from '../call-input.ts';
 import { appendTo, type LongerBody } from '../tools.ts';
 import { isThinkingList, PROVIDER_FIELDS, THINKING_BLOCKS } from './reasoning.ts';
@@ -157,7 +157,7 @@ export function joined(call: CallPiece, piece: CallPiece): CallPiece {
 
 function withObject(call: CallPiece): CallPiece['function'] {
   const input = argumentsOf(call);
-  return { ...call.function, arguments: isObjectJson(input) ? input : '{}' };
+  return { ...call.function, arguments: parseObject(input) ? input : '{}' };
 }
 
 function saysNothing(value: unknown): boolean {

@@ -3,11 +3,11 @@
  * `joined-streams.ts`.
  */
 
-import { asObject, asString, isObject, type JsonObject, parseJson } from '../../lib/json.ts';
-import type { JoinedBodies, Joining, SaidAnswer } from '../answers/answer-format.ts';
+import { asList, asObject, asString, isObject, type JsonObject, parseJson } from '../../lib/json.ts';
+import type { JoinedBodies, SaidAnswer } from '../answers/answer-format.ts';
 import { CountedAnswers } from '../answers/joined-answers.ts';
 import type { ToolTurn } from '../answers/tool-turn.ts';
-import { CHAT_USAGE, type Usage } from '../answers/usage.ts';
+import { CHAT_USAGE, type Usage, UsageTally } from '../answers/usage.ts';
 import { holdsError } from './answer-error.ts';
 import { type CallPiece, GatheredMessage, isOtherCall, isSaid, isWhole, nameOf, turnOf } from './calls.ts';
 import { withMovedCitations } from './citations.ts';
@@ -29,16 +29,13 @@ interface Completion {
 const encoder = new TextEncoder();
 
 export class JoinedChatBodies extends CountedAnswers implements JoinedBodies {
+  protected readonly tally = new UsageTally(CHAT_USAGE);
   private last: Choice | undefined;
   private readonly message = new GatheredMessage();
   private readonly indices = new ThinkingIndices();
   private first: Completion | undefined;
   /** The log probabilities of all texts that the caller sees. */
   private logprobs: JsonObject | undefined;
-
-  constructor(...joining: Parameters<Joining<JoinedChatBodies>>) {
-    super(CHAT_USAGE, ...joining);
-  }
 
   get said(): SaidAnswer | undefined {
     const { message, finish_reason } = this.last ?? {};
@@ -53,7 +50,7 @@ export class JoinedChatBodies extends CountedAnswers implements JoinedBodies {
     this.tally.count(completion.usage);
 
     const hasFailed = holdsError(completion);
-    const calls = Array.isArray(message.tool_calls) ? (message.tool_calls as CallPiece[]) : [];
+    const calls = asList(message.tool_calls) as CallPiece[];
     const readable = calls.filter(isObject) as CallPiece[];
     const ours = readable.filter((call) => !isOtherCall(call) && this.names.has(nameOf(call)));
     const decides = ours.length > 0 && ours[0] === readable[0] && this.mayAnswer();

@@ -18,12 +18,12 @@
  * out.
  */
 
-import { asObject, asString, isObject, type JsonObject } from '../../lib/json.ts';
-import type { JoinedStreams, Joining, SaidAnswer } from '../answers/answer-format.ts';
+import { asList, asObject, asString, isObject, type JsonObject } from '../../lib/json.ts';
+import type { JoinedStreams, SaidAnswer } from '../answers/answer-format.ts';
 import { CountedAnswers } from '../answers/joined-answers.ts';
 import { Frame } from '../answers/sse.ts';
 import type { ToolTurn } from '../answers/tool-turn.ts';
-import { CHAT_USAGE, type Usage } from '../answers/usage.ts';
+import { CHAT_USAGE, type Usage, UsageTally } from '../answers/usage.ts';
 import { holdsError, mayHoldError } from './answer-error.ts';
 import {
   argumentsOf,
@@ -65,6 +65,7 @@ interface StreamedCall {
 }
 
 export class JoinedChatStreams extends CountedAnswers implements JoinedStreams {
+  protected readonly tally = new UsageTally(CHAT_USAGE);
   isThrough = false;
   /** The first chunk. All others get its id, time and model. */
   private first: Chunk | undefined;
@@ -88,16 +89,10 @@ export class JoinedChatStreams extends CountedAnswers implements JoinedStreams {
   /** The ids of the calls that the caller has seen. */
   private readonly shownIds: string[] = [];
 
-  constructor(...joining: Parameters<Joining<JoinedChatStreams>>) {
-    super(CHAT_USAGE, ...joining);
-  }
-
   get turn(): ToolTurn | undefined {
     if (!this.isTurn) return undefined;
-    return turnOf(
-      this.message.fields,
-      this.ours.map(({ call }) => call),
-    );
+    const calls = this.ours.map(({ call }) => call);
+    return turnOf(this.message.fields, calls);
   }
 
   forget(): void {
@@ -109,11 +104,8 @@ export class JoinedChatStreams extends CountedAnswers implements JoinedStreams {
   get said(): SaidAnswer | undefined {
     if (this.isForgotten || this.isTurn || this.hasFailed || !isSaid(this.finish)) return undefined;
     const content = this.earlierText + this.text;
-    const calls = this.shownIds.map((id) => ({
-      id,
-      type: 'function',
-      function: { name: '', arguments: '' },
-    }));
+    const named = { type: 'function', function: { name: '', arguments: '' } };
+    const calls = this.shownIds.map((id) => ({ id, ...named }));
     const message = { role: 'assistant', content, ...(calls.length > 0 ? { tool_calls: calls } : {}) };
     return { json: JSON.stringify(message), isVerbatim: calls.length === 0 };
   }
@@ -142,31 +134,25 @@ export class JoinedChatStreams extends CountedAnswers implements JoinedStreams {
   take(frame: Frame): Frame[] {
     if (this.hasFailed) return [];
     const shown = this.taken(frame);
-    if (this.hasFailed) return [...this.release(), ...shown];
-    if (this.isForgotten) return [...this.release(), ...shown];
+    if (this.hasFailed || this.isForgotten) return [...this.release(), ...shown];
     if (!this.withholds || frame.data === undefined) return shown;
-    if (this.isTurn) return [...this.released(), ...shown].flatMap((each) => silent(each) ?? []);
+    if (this.isTurn) return [...this.held.splice(0), ...shown].flatMap(silent);
     const isLast = this.decided === 'callers' || this.finish !== undefined || frame.data.trim() === DONE;
-    if (isLast) return [...this.released(), ...shown];
+    if (isLast) return [...this.held.splice(0), ...shown];
     if (this.held.length === 0 && !shown.some(speaks)) return shown;
     this.held.push(...shown);
     return [];
   }
 
   release(): Frame[] {
-    const held = this.released();
-    return this.decided === 'ours' ? held.flatMap((each) => silent(each) ?? []) : held;
-  }
-
-  private released(): Frame[] {
-    return this.held.splice(0);
+    const held = this.held.splice(0);
+    return this.decided === 'ours' ? held.flatMap(silent) : held;
   }
 
   private taken(frame: Frame): Frame[] {
     if (frame.data?.trim() === DONE) {
-      if (!this.isTurn) return [...this.waitingFrames(), frame];
       this.end();
-      return [];
+      return this.isTurn ? [] : [...this.waitingFrames(), frame];
     }
     if (this.takesText(frame)) return [frame];
     const chunk = chunkOf(frame.json);
@@ -183,9 +169,7 @@ export class JoinedChatStreams extends CountedAnswers implements JoinedStreams {
     if (!isObject(choice) || !isObject(delta))
       return this.isLater ? [this.frameOf(chunk, chunk.choices)] : [frame];
     if (!this.isForgotten) this.message.add(choice.delta ?? {});
-    const pieces = Array.isArray(delta.tool_calls)
-      ? delta.tool_calls.filter((piece): piece is CallPiece => piece !== null)
-      : [];
+    const pieces = asList(delta.tool_calls).filter((piece): piece is CallPiece => piece !== null);
     const waited = this.undecided !== undefined;
     const callerPieces = pieces.flatMap((piece) => this.piece(piece));
     // Some upstreams send '' before the end.
@@ -252,10 +236,9 @@ export class JoinedChatStreams extends CountedAnswers implements JoinedStreams {
     const { tool_calls, role, ...others } = delta;
     const spoken = Array.isArray(tool_calls) ? others : { tool_calls, ...others };
     const words = this.signs ? spoken : withoutBlocks(spoken);
-    const says = Object.values(words).some((value) => (value ?? '') !== '');
     const counts = (chunk.usage ?? null) !== null && !this.goesOn;
     const speaks = !this.hasRole && (role ?? null) !== null;
-    if (!says && callerPieces.length === 0 && finish === null && !counts && !speaks) return [];
+    if (!saysAny(words) && callerPieces.length === 0 && finish === null && !counts && !speaks) return [];
     this.hasRole ||= speaks;
     const callerDelta = {
       ...(speaks ? { role } : {}),
@@ -366,15 +349,18 @@ function speaks(frame: Frame): boolean {
   return isObject(delta) && hasWords(delta);
 }
 
-/** A frame without words; undefined if it is nothing then. */
-function silent(frame: Frame): Frame | undefined {
+/** A frame without words; none if it is nothing then. */
+function silent(frame: Frame): Frame[] {
   const chunk = chunkOf(frame.json);
   const choice = chunk?.choices[0];
-  if (!chunk || !isObject(choice?.delta)) return frame;
+  if (!chunk || !isObject(choice?.delta)) return [frame];
   const { delta, logprobs: _, ...others } = choice;
   const left = withoutWords(delta);
-  const says = Object.values(left).some((value) => (value ?? '') !== '');
-  if (!says && !choice.finish_reason) return undefined;
+  if (!saysAny(left) && !choice.finish_reason) return [];
   const usage = chunk.usage ? { usage: null } : {};
-  return Frame.of(JSON.stringify({ ...chunk, ...usage, choices: [{ ...others, delta: left }] }));
+  return [Frame.of(JSON.stringify({ ...chunk, ...usage, choices: [{ ...others, delta: left }] }))];
+}
+
+function saysAny(fields: JsonObject): boolean {
+  return Object.values(fields).some((value) => (value ?? '') !== '');
 }

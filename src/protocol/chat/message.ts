@@ -18,19 +18,21 @@ import {
 import { inputField, inputIn } from '../call-input.ts';
 import { markSplices } from '../edits.ts';
 import { type JsonSpan, levels } from '../json/outline.ts';
-import { fieldOf, jsonOf, textOf, within } from '../json/spans.ts';
+import { bytesOf, fieldOf, jsonOf, stringIn, textOf, within } from '../json/spans.ts';
 import { KeptContents } from '../kept-contents.ts';
 import { NamedMessage } from '../message-names.ts';
 import type { WireMessage } from '../model-request.ts';
 import {
   AUDIO,
   contentOfParts,
+  EMPTY,
   FILE,
   imagePrice,
   mediaOfParts,
   openingIn,
   type PartFormat,
   plain,
+  withEncrypted,
 } from '../parts.ts';
 import { saidIn } from '../said.ts';
 import {
@@ -93,8 +95,6 @@ const PARTS: PartFormat = {
   },
 };
 
-const EMPTY: Content = { ...plain(''), weight: { texts: [], flat: 0 } };
-
 export interface ChatFacts extends MessageFacts {
   /** Null if it is not a string. */
   wireRole?: string | null;
@@ -133,6 +133,10 @@ export class ChatMessage extends NamedMessage<ChatFacts> implements WireMessage 
 
   get bytes(): number {
     return this.span.end - this.span.start;
+  }
+
+  get parts(): number {
+    return 1 + this.calls.length;
   }
 
   get calls(): readonly ToolCall[] {
@@ -211,7 +215,7 @@ export class ChatMessage extends NamedMessage<ChatFacts> implements WireMessage 
 
   /** The span of `content`, if the message has one. */
   contentSpan(): JsonSpan | undefined {
-    return fieldOf(this.span, 'content')?.value;
+    return fieldOf(this.span, 'content');
   }
 
   protected get isAnswer(): boolean {
@@ -236,12 +240,7 @@ export class ChatMessage extends NamedMessage<ChatFacts> implements WireMessage 
     if (value === null) return EMPTY;
     if (typeof value === 'string') return plain(value);
     const text = textOf(this.body, span);
-    return {
-      text,
-      type: 'application/json',
-      weight: { texts: [text], flat: 0 },
-      room: () => jsonBytes(text),
-    };
+    return { ...plain(text), type: 'application/json' };
   }
 
   /** The texts of its reasoning. A list comes before a text, which repeats it. */
@@ -258,39 +257,35 @@ export class ChatMessage extends NamedMessage<ChatFacts> implements WireMessage 
   /** Its list of thinking; the first one if gateways have added several. */
   private list(): unknown[] | undefined {
     if (this.role !== 'assistant') return undefined;
-    const spans = THINKING_LISTS.flatMap((field) => fieldOf(this.span, field)?.value ?? []);
+    const spans = THINKING_LISTS.flatMap((field) => fieldOf(this.span, field) ?? []);
     const span = spans.find(({ kind }) => kind === 'array') ?? this.repeatedList();
     return span && (jsonOf(this.body, span) as unknown[]);
   }
 
   /** LiteLLM's second list. */
   private repeatedList(): JsonSpan | undefined {
-    const fields = fieldOf(this.span, PROVIDER_FIELDS)?.value;
+    const fields = fieldOf(this.span, PROVIDER_FIELDS);
     const span =
-      fields?.kind === 'object'
-        ? fieldOf(within(this.body, fields, levels(1)), THINKING_BLOCKS)?.value
-        : undefined;
+      fields?.kind === 'object' ? fieldOf(within(this.body, fields, levels(1)), THINKING_BLOCKS) : undefined;
     return span?.kind === 'array' ? span : undefined;
   }
 
   /** All fields with thinking, which leave together. */
   private thinkingSpans(): JsonSpan[] {
-    const spans = [...REASONING_TEXTS, ...THINKING_LISTS].flatMap(
-      (field) => fieldOf(this.span, field)?.value ?? [],
-    );
+    const spans = [...REASONING_TEXTS, ...THINKING_LISTS].flatMap((field) => fieldOf(this.span, field) ?? []);
     return [...spans, ...[this.repeatedList()].filter((span) => span !== undefined)];
   }
 
   /** Whether a field is there and not null. */
   private says(field: string): boolean {
-    const span = fieldOf(this.span, field)?.value;
+    const span = fieldOf(this.span, field);
     return span !== undefined && textOf(this.body, span) !== 'null';
   }
 
   private readCalls(): ToolCall[] {
-    const span = fieldOf(this.span, 'tool_calls')?.value;
+    const span = fieldOf(this.span, 'tool_calls');
     const calls = span?.kind === 'array' ? (jsonOf(this.body, span) as unknown[]) : [];
-    const legacy = fieldOf(this.span, 'function_call')?.value;
+    const legacy = fieldOf(this.span, 'function_call');
     const read = [
       ...calls.map(readCall),
       ...(legacy?.kind === 'object' ? [readLegacyCall(jsonOf(this.body, legacy))] : []),
@@ -303,20 +298,8 @@ export class ChatMessage extends NamedMessage<ChatFacts> implements WireMessage 
   }
 
   private stringField(key: string): string | undefined {
-    const value = fieldOf(this.span, key)?.value;
-    return value?.kind === 'string' ? (jsonOf(this.body, value) as string) : undefined;
+    return stringIn(this.body, this.span, key);
   }
-}
-
-function withEncrypted(content: Content, details: Weight | undefined): Content {
-  if (!details || details.flat === 0) return content;
-  const { weight } = content;
-  const { flat, encrypted = 0 } = details;
-  return { ...content, weight: { ...weight, flat: weight.flat + flat, encrypted } };
-}
-
-function bytesOf(spans: readonly JsonSpan[]): number {
-  return spans.reduce((sum, { start, end }) => sum + end - start, 0);
 }
 
 /**
@@ -324,8 +307,8 @@ function bytesOf(spans: readonly JsonSpan[]): number {
  * `tool_calls[i].function.arguments`, `.custom.input`, or `function_call.arguments`.
  */
 export function inputsOf(bytes: Uint8Array, message: JsonSpan): (JsonSpan | null)[] {
-  const listed = fieldOf(message, 'tool_calls')?.value;
-  const legacy = fieldOf(message, 'function_call')?.value;
+  const listed = fieldOf(message, 'tool_calls');
+  const legacy = fieldOf(message, 'function_call');
   const found = [
     ...(listed?.kind === 'array' ? (within(bytes, listed, levels(3)).items ?? []).map(inputOf) : []),
     ...(legacy?.kind === 'object' ? [inputField(within(bytes, legacy, levels(1)), 'arguments')] : []),
@@ -335,7 +318,7 @@ export function inputsOf(bytes: Uint8Array, message: JsonSpan): (JsonSpan | null
 
 /** The member that `ToolCall.input` is read from. */
 function inputOf(call: JsonSpan): JsonSpan | undefined {
-  const member = (key: string): JsonSpan | undefined => fieldOf(call, key)?.value;
+  const member = (key: string): JsonSpan | undefined => fieldOf(call, key);
   return inputField(member('function'), 'arguments') ?? inputField(member('custom'), 'input');
 }
 

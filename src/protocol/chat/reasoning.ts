@@ -2,7 +2,7 @@
  * The reasoning of a chat message. OpenAI has no field for it; other servers send it back in one of
  * these.
  */
-import { asObject, asString } from '../../lib/json.ts';
+import { asObjects, asString } from '../../lib/json.ts';
 import type { Weight } from '../../memory/conversation/message.ts';
 import { ENCRYPTED_CHARACTERS } from '../parts.ts';
 
@@ -44,7 +44,7 @@ export function isReasoning(field: string): boolean {
  * encrypted data at a flat price.
  */
 export function weightOfThinking(list: unknown): Weight {
-  const parts = Array.isArray(list) ? list.map(asObject) : [];
+  const parts = asObjects(list);
   const texts = parts
     .flatMap(({ text, summary, thinking }) => [text, summary, thinking].map(asString))
     .filter(Boolean);

@@ -3,7 +3,7 @@
  * field of all answers joined into one, so the fields of the rounds are the beginnings of its
  * fields.
  */
-import { asObject, asString, type JsonObject } from '../../lib/json.ts';
+import { asList, asObject, asObjects, asString, type JsonObject } from '../../lib/json.ts';
 import { sourceLength } from '../../lib/json-strings.ts';
 import { type JsonSpan, levels } from '../json/outline.ts';
 import { cutMembers, fieldOf, jsonOf, type Splice, textOf, within } from '../json/spans.ts';
@@ -51,21 +51,21 @@ export function repeatedFields(
     if (cuts === 'all') fields.add(key);
     else splices.push(...cuts);
   };
-  for (const key of REASONING_TEXTS) cut(key, ofText(bytes, fieldOf(whole, key)?.value, rounds, key));
+  for (const key of REASONING_TEXTS) cut(key, ofText(bytes, fieldOf(whole, key), rounds, key));
   for (const key of THINKING_LISTS)
     cut(
       key,
       ofList(
         bytes,
-        fieldOf(whole, key)?.value,
+        fieldOf(whole, key),
         rounds.map((round) => round[key]),
       ),
     );
-  const provider = fieldOf(whole, PROVIDER_FIELDS)?.value;
+  const provider = fieldOf(whole, PROVIDER_FIELDS);
   if (provider?.kind === 'object') {
     const inside = within(bytes, provider, levels(1));
     const lists = rounds.map((round) => asObject(round[PROVIDER_FIELDS])[THINKING_BLOCKS]);
-    const cuts = ofList(bytes, fieldOf(inside, THINKING_BLOCKS)?.value, lists);
+    const cuts = ofList(bytes, fieldOf(inside, THINKING_BLOCKS), lists);
     const members = inside.fields ?? [];
     if (cuts !== 'all') splices.push(...cuts);
     else splices.push(...cutMembers(members, (at) => members[at]?.key === THINKING_BLOCKS));
@@ -94,7 +94,7 @@ function ofList(
   earlier: readonly unknown[],
 ): readonly Splice[] | 'all' {
   if (list?.kind !== 'array') return [];
-  const earlierPieces = earlier.flatMap((one) => (Array.isArray(one) ? one.map(pieceOf) : []));
+  const earlierPieces = earlier.flatMap((one) => asList(one).map(pieceOf));
   const elements = within(bytes, list, levels(1)).items ?? [];
   const pieces = elements.map((span) => pieceOf(jsonOf(bytes, span)));
   const first = firstOwn(pieces, earlierPieces);
@@ -111,7 +111,7 @@ function ofContent(
   rounds: readonly JsonObject[],
   losesThinking: boolean,
 ): Pick<RepeatedFields, 'splices' | 'isSilent'> {
-  const content = fieldOf(whole, 'content')?.value;
+  const content = fieldOf(whole, 'content');
   const earlierParts = rounds.flatMap((round) => partsOf(round.content));
   const spans = content?.kind === 'array' ? (within(bytes, content, levels(2)).items ?? []) : [];
   const parts = spans.map((span) => asObject(jsonOf(bytes, span)));
@@ -121,7 +121,7 @@ function ofContent(
   const cut = new Set([...parts.entries()].flatMap(([at, part]) => (isCut(part) ? [at] : [])));
   const ofThinking = () => cutMembers(spans, (at) => cut.has(at));
 
-  const texts = content?.kind === 'string' ? [content] : spans.map((span) => fieldOf(span, 'text')?.value);
+  const texts = content?.kind === 'string' ? [content] : spans.map((span) => fieldOf(span, 'text'));
   const places = texts.flatMap((span, at) =>
     span?.kind === 'string' && !isThought(parts[at] ?? {})
       ? [{ at, span, text: asString(jsonOf(bytes, span)) }]
@@ -147,7 +147,7 @@ function ofContent(
 }
 
 function partsOf(content: unknown): readonly JsonObject[] {
-  return Array.isArray(content) ? content.map(asObject) : [{ type: 'text', text: content }];
+  return Array.isArray(content) ? asObjects(content) : [{ type: 'text', text: content }];
 }
 
 function isThought({ type }: JsonObject): boolean {
@@ -191,7 +191,7 @@ function pieceOf(element: unknown): Piece {
 /** Whether a message says anything beside its content. */
 function hasMore(bytes: Uint8Array, whole: JsonSpan): boolean {
   return ['tool_calls', 'function_call', 'refusal', 'audio'].some((key) => {
-    const value = fieldOf(whole, key)?.value;
+    const value = fieldOf(whole, key);
     return value !== undefined && !['null', '[]', '""'].includes(textOf(bytes, value));
   });
 }

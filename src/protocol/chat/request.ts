@@ -11,7 +11,7 @@ import { isClaude } from '../../memory/models/families.ts';
 import { leastCachedPrompt } from '../../memory/models/least-cached.ts';
 import { canBear } from '../../memory/plan/marks.ts';
 import type { View } from '../../memory/plan/view.ts';
-import { type BodyFault, isOwnField, scanBody } from '../body.ts';
+import { type BodyFault, invalidMessages, isOwnField, scanBody } from '../body.ts';
 import { inputSplice } from '../call-input.ts';
 import {
   type CacheMarks,
@@ -25,7 +25,7 @@ import {
   partSplices,
   roundsSplice,
 } from '../edits.ts';
-import { type JsonSpan, levels, type Outline } from '../json/outline.ts';
+import { type JsonSpan, levels, type Outline, only } from '../json/outline.ts';
 import { cutMembers, fieldOf, memberSplices, type Splice, splice, textOf, within } from '../json/spans.ts';
 import { KnownMessages, type ReadArray, type SharedArray } from '../known-array.ts';
 import {
@@ -35,7 +35,7 @@ import {
   splitPreamble,
   type ViewParts,
 } from '../model-request.ts';
-import { isFarFromBefore, isTooShort, movingPlaces } from '../moving-marks.ts';
+import { isTooShort, movingPlaces } from '../moving-marks.ts';
 import { roundsWithoutThinking, thinkingIn } from '../thinking.ts';
 import { addTools, type FunctionTool } from '../tools.ts';
 import { type KnownStart, spliceBody } from '../written-bodies.ts';
@@ -49,7 +49,7 @@ const OUTLINE: ReadonlyMap<string, Outline> = new Map([
   [
     'messages',
     {
-      items: { fields: new Map(READ_FIELDS.map((field) => [field, {}])) },
+      items: only(READ_FIELDS),
       most: MOST_MESSAGES,
       counted: true,
     },
@@ -102,7 +102,7 @@ export class ChatRequest extends ModelRequest {
   usageSplices({ usage = false }: Pick<Additions, 'usage'>): Splice[] {
     if (!usage) return [];
     const json = JSON.stringify({ ...asObject(this.field(STREAM_OPTIONS)), include_usage: true });
-    const value = fieldOf(this.root, STREAM_OPTIONS)?.value;
+    const value = fieldOf(this.root, STREAM_OPTIONS);
     if (value) return [{ start: value.start, end: value.end, with: json }];
     const at = this.root.start + 1;
     return [{ start: at, end: at, with: `"${STREAM_OPTIONS}":${json},` }];
@@ -147,10 +147,6 @@ export class ChatRequest extends ModelRequest {
     return this.field('verbosity');
   }
 
-  get isFarFromBefore(): boolean {
-    return isFarFromBefore(this.messages, partsOf);
-  }
-
   toolJson(tool: FunctionTool): string {
     return JSON.stringify(tool);
   }
@@ -169,11 +165,14 @@ export function readChatRequest(bytes: Uint8Array, shared?: SharedArray): Result
   const scanned = scanBody(bytes, OUTLINE, shared);
   if (!scanned.ok) return scanned;
   const root = scanned.value;
-  const messages = fieldOf(root, 'messages')?.value;
+  const messages = fieldOf(root, 'messages');
   if (!messages)
-    return invalidMessages('The field messages is missing; it must be an array of at least one message.');
+    return invalidMessages(
+      'messages',
+      'The field messages is missing; it must be an array of at least one message.',
+    );
   if (messages.kind !== 'array' || messages.items?.length === 0)
-    return invalidMessages('The field messages must be an array of at least one message.');
+    return invalidMessages('messages', 'The field messages must be an array of at least one message.');
   return { ok: true, value: new ChatRequest(bytes, root, messages, shared) };
 }
 
@@ -201,17 +200,10 @@ export function writeChatRequest(
       view,
       (message) => hasMark(request, message),
       {},
-      {
-        marked: markedMessages(request, view, marks, movesMark),
-        thinkingFrom,
-      },
+      { marked: markedMessages(request, view, marks, movesMark), thinkingFrom },
     ),
   ];
   return spliceBody(request.bytes, splices, kept);
-}
-
-function partsOf({ calls }: ChatMessage): number {
-  return 1 + calls.length;
 }
 
 /**
@@ -230,7 +222,7 @@ function markedMessages(
   const least = cacheMarks.areCallers ? leastCachedPrompt(model) : 0;
   if (!moves || most === 0 || isTooShort(bytes.length, least)) return latestMarks(view, most);
   const bears = (message: ChatMessage, index: number): boolean => canBear(message, index, view ?? NO_EDITS);
-  const moving = movingPlaces({ messages, bears, parts: partsOf, endsUnmarked: !cacheMarks.areCallers });
+  const moving = movingPlaces({ messages, bears, endsUnmarked: !cacheMarks.areCallers });
   const begin = messages.findIndex(({ role }) => role !== 'preamble') - 1;
   const marksBegin = cacheMarks.areCallers && begin >= 0 && request.markedUntil === undefined;
   const ours = [...(marksBegin ? [begin] : []), ...moving].slice(-most);
@@ -242,7 +234,7 @@ function markedMessages(
  * are marked.
  */
 export function writeCompactedMessages(request: ChatRequest, view: View | undefined): Uint8Array {
-  const messages = fieldOf(request.root, 'messages')?.value;
+  const messages = fieldOf(request.root, 'messages');
   if (!messages) throw new Error('a chat request without messages was read');
   return splice(request.bytes, messages, [
     ...viewSplices(request, view, () => false, { [COMPACTED_MARK]: true }),
@@ -296,7 +288,7 @@ function viewSplices(
   const { summary, recap } = view ?? {};
   const replaced = view && replacedBySummary(view);
   const recapped = recap && request.messages[recap.after]?.span;
-  const left = leaving(request, view, thinkingFrom);
+  const left = leaving(request.messages, view, thinkingFrom);
   const spans = left.size > 0 ? request.messages.map(({ span }) => span) : [];
   const splices = [
     // A cut at the end of the array may begin where the recap is put.
@@ -375,7 +367,7 @@ function cutFields(
   const whole = within(request.bytes, message.span, levels(1));
   const fields = whole.fields ?? [];
   const isCut = (index: number): boolean =>
-    (losesMark && isMark(request.bytes, fields[index])) ||
+    (losesMark && fields[index]?.key === COMPACTED_MARK && isMark(request.bytes, fields[index]?.value)) ||
     repeated?.fields.has(fields[index]?.key ?? '') === true;
   // The content's own thinking is cut with what is repeated of it.
   return isCleared ? thinkingIn(request.bytes, whole, isCut, !repeated) : cutMembers(fields, isCut);
@@ -386,17 +378,13 @@ function hasMark(request: ChatRequest, message: ChatMessage): boolean {
   return message.facts.isMarked;
 }
 
-function isMark(bytes: Uint8Array, field: { key: string; value: JsonSpan } | undefined): boolean {
-  return field?.key === COMPACTED_MARK && textOf(bytes, field.value) === 'true';
+function isMark(bytes: Uint8Array, value: JsonSpan | undefined): boolean {
+  return value !== undefined && textOf(bytes, value) === 'true';
 }
 
 function addMark(message: ChatMessage): Splice[] {
-  const other = fieldOf(message.span, COMPACTED_MARK)?.value;
+  const other = fieldOf(message.span, COMPACTED_MARK);
   if (other) return [{ start: other.start, end: other.end, with: 'true' }];
   const end = message.span.end - 1;
   return [{ start: end, end, with: `,"${COMPACTED_MARK}":true` }];
-}
-
-function invalidMessages(message: string): { ok: false; reason: BodyFault } {
-  return { ok: false, reason: { code: 'invalid_messages', param: 'messages', message } };
 }

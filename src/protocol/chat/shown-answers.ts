@@ -1,4 +1,5 @@
 /** Which messages of the caller's array a chat body has. */
+import type { Thinking } from '../../memory/conversation/message.ts';
 import type { View } from '../../memory/plan/view.ts';
 import type { ModelRequest } from '../model-request.ts';
 
@@ -16,7 +17,7 @@ export function shownAnswers(
   view: View | undefined,
   thinkingFrom: number,
 ): ShownAnswers {
-  const left = leaving(request, view, Math.max(thinkingFrom, view?.thinkingFrom ?? 0));
+  const left = leaving(request.messages, view, Math.max(thinkingFrom, view?.thinkingFrom ?? 0));
   const messages = request.messages.flatMap(({ role }, index) =>
     role === 'assistant' && !left.has(index) ? [index] : [],
   );
@@ -25,14 +26,14 @@ export function shownAnswers(
 
 /** The messages that leave a view: those that it drops, and those with nothing left. */
 export function leaving(
-  { messages }: Pick<ModelRequest, 'messages'>,
-  view: View | undefined,
+  messages: readonly { readonly role: string; thinking?(): Thinking | undefined }[],
+  view: Pick<View, 'removals' | 'dropped'> | undefined,
   thinkingFrom: number,
 ): ReadonlySet<number> {
   const left = new Set(view?.dropped);
   for (const [index, removals] of view?.removals ?? [])
     if (removals.some(({ isAll }) => isAll)) left.add(index);
   for (let index = 0; index < Math.min(thinkingFrom, messages.length); index++)
-    if (messages[index]?.thinking()?.isAll) left.add(index);
+    if (messages[index]?.thinking?.()?.isAll) left.add(index);
   return left;
 }

@@ -1,5 +1,5 @@
 /** The words of a message or a delta: all that a reader takes for the answer's text. */
-import { asObject, type JsonObject } from '../../lib/json.ts';
+import { asList, asObject, type JsonObject } from '../../lib/json.ts';
 import { isThinkingPart } from './reasoning.ts';
 
 /** What says something of the text, or replaces it. */
@@ -17,7 +17,7 @@ export function hasWords(fields: JsonObject): boolean {
 export function withoutWords(fields: JsonObject): JsonObject {
   const { content } = fields;
   const others = Object.entries(fields).filter(([key]) => !OF_TEXT.has(key));
-  const thoughts = Array.isArray(content) ? content.filter((part) => !isWord(part)) : [];
+  const thoughts = asList(content).filter((part) => !isWord(part));
   return { ...Object.fromEntries(others), ...(thoughts.length > 0 ? { content: thoughts } : {}) };
 }
 

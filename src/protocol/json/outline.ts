@@ -48,6 +48,11 @@ export interface Outline {
   readonly most?: number;
 }
 
+/** Some fields of an object, each with this outline. */
+export function only(names: readonly string[], of: Outline = {}): Outline {
+  return { fields: new Map(names.map((name) => [name, of])) };
+}
+
 /** All fields and items, this many levels deep. */
 export function levels(depth: number): Outline {
   if (depth === 0) return {};

@@ -79,14 +79,41 @@ export function textOf(bytes: Uint8Array, span: Span): string {
   return utf8.decode(bytes.subarray(span.start, span.end));
 }
 
+/** How many bytes spans have together. */
+export function bytesOf(spans: readonly Span[]): number {
+  return spans.reduce((sum, { start, end }) => sum + end - start, 0);
+}
+
 /** The decoded value of a span. */
 export function jsonOf(bytes: Uint8Array, span: Span): unknown {
   return JSON.parse(textOf(bytes, span));
 }
 
-/** The last field of that name in an object, which is the one that `JSON.parse` takes. */
-export function fieldOf(object: JsonSpan, key: string): FieldSpan | undefined {
-  return object.fields?.findLast((field) => field.key === key);
+/** The value of the last field of that name, which is the one that `JSON.parse` takes. */
+export function fieldOf(object: JsonSpan, key: string): JsonSpan | undefined {
+  return object.fields?.findLast((field) => field.key === key)?.value;
+}
+
+/** The decoded value of a field; undefined without one. */
+export function valueIn(bytes: Uint8Array, object: JsonSpan, key: string): unknown {
+  const value = fieldOf(object, key);
+  return value && jsonOf(bytes, value);
+}
+
+/** The value of a field that is a string; undefined for any other. */
+export function stringIn(bytes: Uint8Array, object: JsonSpan, key: string): string | undefined {
+  const value = fieldOf(object, key);
+  return value?.kind === 'string' ? (jsonOf(bytes, value) as string) : undefined;
+}
+
+/**
+ * The value of a top-level field; undefined if there is none, or the bytes are no object.
+ *
+ * @param outline of the value
+ */
+export function topField(bytes: Uint8Array, key: string, outline: Outline = {}): JsonSpan | undefined {
+  const root = scanObject(bytes, { fields: new Map([[key, outline]]) });
+  return root && fieldOf(root, key);
 }
 
 /** Replaces a range of bytes. An empty `with` removes it. */
@@ -144,7 +171,7 @@ export function memberSplices(
   const splices = cutMembers(fields, isRemoved);
   const added: string[] = [];
   for (const { key, json } of members) {
-    const value = fieldOf(object, key)?.value;
+    const value = fieldOf(object, key);
     if (value) splices.push({ start: value.start, end: value.end, with: json });
     else added.push(`${JSON.stringify(key)}:${json}`);
   }
@@ -163,6 +190,27 @@ export function memberSplices(
 export function splice(bytes: Uint8Array, within: Span, splices: readonly Splice[]): Uint8Array {
   if (splices.length === 0) return bytes.subarray(within.start, within.end);
   return spliceOn(bytes, within, inOrder(splices), { count: 0, head: NOTHING }).bytes;
+}
+
+/** The same for all of the bytes. */
+export function spliceAll(bytes: Uint8Array, splices: readonly Splice[]): Uint8Array {
+  return splice(bytes, { start: 0, end: bytes.length }, splices);
+}
+
+/** The bytes with members of one of their objects set. See `memberSplices`. */
+export function withMembers(bytes: Uint8Array, object: JsonSpan, members: readonly Member[]): Uint8Array {
+  return spliceAll(
+    bytes,
+    memberSplices(object, () => false, members),
+  );
+}
+
+/** Puts texts around a range of bytes. */
+export function wrapSplices({ start, end }: Span, head: string, tail: string): Splice[] {
+  return [
+    { start, end: start, with: head },
+    { start: end, end, with: tail },
+  ];
 }
 
 const NOTHING = new Uint8Array();

@@ -1,5 +1,5 @@
 /** Extracts the text of an answer that closes a round: complete, and without open calls. */
-import { asObject, asString, type JsonObject, parseJson } from '../../lib/json.ts';
+import { asObject, asObjects, asString, type JsonObject, parseJson } from '../../lib/json.ts';
 import type { AnswerGatherer } from '../answers/answer-format.ts';
 import type { Block, Frame } from '../answers/sse.ts';
 import { waitsForCaller } from './answer-blocks.ts';
@@ -45,7 +45,7 @@ export class StreamedMessage implements AnswerGatherer {
 /** The text of a JSON answer, as of a streamed one. */
 export function answerText(body: Uint8Array): string | undefined {
   const { content, stop_reason } = asObject(parseJson(new TextDecoder().decode(body)));
-  const blocks = Array.isArray(content) ? content.map(asObject) : [];
+  const blocks = asObjects(content);
   return closingText(blocks.map(textOf).join(''), blocks.some(waitsForCaller), stop_reason);
 }
 

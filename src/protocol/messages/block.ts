@@ -7,7 +7,7 @@ import type { Weight } from '../../memory/conversation/message.ts';
 import { isThinkingPart } from '../chat/reasoning.ts';
 import type { CacheMarks } from '../edits.ts';
 import type { JsonSpan } from '../json/outline.ts';
-import { fieldOf, jsonOf, textOf } from '../json/spans.ts';
+import { fieldOf, jsonOf, stringIn, textOf } from '../json/spans.ts';
 import { ENCRYPTED_CHARACTERS, FILE, imagePrice, type PartFormat, weightOfJson } from '../parts.ts';
 
 /** The fields of a block that are ever read. */
@@ -101,12 +101,11 @@ export class Block {
   }
 
   field(key: string): JsonSpan | undefined {
-    return fieldOf(this.span, key)?.value;
+    return fieldOf(this.span, key);
   }
 
   string(key: string): string | undefined {
-    const value = this.field(key);
-    return value?.kind === 'string' ? (jsonOf(this.body, value) as string) : undefined;
+    return stringIn(this.body, this.span, key);
   }
 
   /** The JSON of a field; empty without one. */

@@ -12,7 +12,7 @@ import { asObject, isObject } from '../../lib/json.ts';
 import { leastCachedPrompt } from '../../memory/models/least-cached.ts';
 import { marksIn } from '../edits.ts';
 import { type JsonSpan, levels } from '../json/outline.ts';
-import { fieldOf, jsonOf, textOf, within } from '../json/spans.ts';
+import { bytesOf, fieldOf, jsonOf, textOf, within } from '../json/spans.ts';
 import { isTooShort, movingPlaces } from '../moving-marks.ts';
 import { isBlankString, MARK_FIELD, MESSAGES_MARKS } from './block.ts';
 import { markedBlock } from './compaction.ts';
@@ -38,7 +38,7 @@ const NO_MARKS: WrittenMarks = { messages: new Map(), ours: new Map() };
 interface MarkedBody {
   readonly bytes: Uint8Array;
   readonly root: JsonSpan;
-  readonly messages: readonly object[];
+  readonly messages: readonly { readonly role: string; readonly parts: number }[];
   readonly model: string | undefined;
   /** See `ModelRequest`. */
   readonly marks: number;
@@ -90,9 +90,9 @@ function withOurs(
   moved: WrittenMarks,
   standing: readonly SetMark[],
 ): WrittenMarks {
-  const [tools, system] = ['tools', 'system'].map((key) => fieldOf(root, key)?.value);
+  const [tools, system] = ['tools', 'system'].map((key) => fieldOf(root, key));
   const isFree = standing.length === 0;
-  const ofHead = marksOfHead(model, bytesOf(tools), bytesOf(system));
+  const ofHead = marksOfHead(model, bytesOf(tools ? [tools] : []), bytesOf(system ? [system] : []));
   const marksSystem = isFree && ofHead.system && systemTakesMark(bytes, system);
   const marksTools = isFree && ofHead.tools;
   const room = MESSAGES_MARKS.most - standing.length - Number(marksSystem) - Number(marksTools);
@@ -129,21 +129,9 @@ export function marksOfHead(
 
 /** The messages after which Precis's marks move along. */
 function movingMarks({ messages }: MarkedBody, { left }: Layout): readonly number[] {
-  const found = messages.map((message) => (message instanceof ElementMessage ? message : PREAMBLE));
-  const bears = (message: ElementMessage | typeof PREAMBLE, index: number): boolean =>
+  const bears = (message: object, index: number): boolean =>
     message instanceof ElementMessage && !left.has(index) && message.role !== 'assistant' && canBear(message);
-  return movingPlaces({ messages: found, bears, parts: partsOf, endsUnmarked: false });
-}
-
-/** How many parts a message has, as the cache counts them. */
-export function partsOf(message: object): number {
-  return (message instanceof ElementMessage ? message.blocks?.length : undefined) ?? 1;
-}
-
-const PREAMBLE = { role: 'preamble' } as const;
-
-function bytesOf(...spans: readonly (JsonSpan | undefined)[]): number {
-  return spans.reduce((sum, span) => sum + (span ? span.end - span.start : 0), 0);
+  return movingPlaces({ messages, bears, endsUnmarked: false });
 }
 
 function systemTakesMark(bytes: Uint8Array, system: JsonSpan | undefined): boolean {
@@ -166,7 +154,7 @@ export function markedUntil(body: MarkedBody): number | undefined {
   if (around.some(({ at }) => at === Infinity)) return body.messages.length - 1;
   if (last >= 0 || around.length === 0) return last >= 0 ? last : undefined;
   // Its entries are the first messages.
-  const system = fieldOf(body.root, 'system')?.value.items ?? [];
+  const system = fieldOf(body.root, 'system')?.items ?? [];
   return system.findLastIndex((entry) => hasMarks(body.bytes, entry));
 }
 
@@ -182,12 +170,12 @@ function callersMarks({ messages }: MarkedBody): ReadonlyMap<number, string[]> {
 
 /** Those in tools and `system`, and the automatic one after the last block. */
 function marksAround({ bytes, root }: MarkedBody): SetMark[] {
-  const lists = ['tools', 'system'].map((key) => fieldOf(root, key)?.value);
+  const lists = ['tools', 'system'].map((key) => fieldOf(root, key));
   const entries = lists.flatMap((list) => (list?.kind === 'array' ? (list.items ?? []) : []));
   const before = entries.flatMap((entry) =>
     hasMarks(bytes, entry) ? listedMarks([jsonOf(bytes, entry)]) : [],
   );
-  const automatic = fieldOf(root, MARK_FIELD)?.value;
+  const automatic = fieldOf(root, MARK_FIELD);
   return [
     ...before.map((json) => ({ at: -1, json })),
     ...(automatic?.kind === 'object' ? [{ at: Infinity, json: textOf(bytes, automatic) }] : []),

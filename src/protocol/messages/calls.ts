@@ -1,10 +1,11 @@
 /** Decides, for each block of an answer, whether the caller sees it and who answers its calls. */
 import { elementAt } from '../../lib/elements.ts';
-import { asObject, asString, type JsonObject } from '../../lib/json.ts';
-import { isObjectJson, type ToolResult, type ToolTurn } from '../answers/tool-turn.ts';
+import { asObject, asString, isObject, type JsonObject, parseObject } from '../../lib/json.ts';
+import { CallSorter } from '../answers/joined-answers.ts';
+import type { ToolResult, ToolTurn } from '../answers/tool-turn.ts';
 import type { Media } from '../held-media.ts';
 import { levels } from '../json/outline.ts';
-import { fieldOf, jsonOf, memberSplices, scanObject, splice } from '../json/spans.ts';
+import { scanObject, valueIn, withMembers } from '../json/spans.ts';
 import { appendTo, type LongerBody } from '../tools.ts';
 import { type AnswerBlock, isBlank, isSilent, isThinking, waitsForCaller } from './answer-blocks.ts';
 
@@ -33,49 +34,28 @@ export function isClosing(stopReason: unknown): boolean {
 /**
  * Sorts the blocks of one answer as they begin.
  *
- * The first call decides the answer. A call of the caller's can't be taken back once it is
- * streamed, so Precis's calls after it are dropped. If Precis's comes first, and rounds are left,
- * all calls of Precis's tools are answered here, and the model plans again. Thinking passes at
- * once, since most of it is long. What is thought after one of Precis's calls may be bound to that
- * call, which the caller never sends back, and is hidden with it.
+ * Thinking passes at once, since most of it is long. What is thought after one of Precis's calls
+ * may be bound to that call, which the caller never sends back, and is hidden with it.
  *
  * An answer in a form such as JSON has no texts of turns that are answered here, and nothing that
  * is thought after them.
  */
-export class BlockSorter {
-  private readonly names: ReadonlySet<string>;
-  private readonly mayAnswer: () => boolean;
+export class BlockSorter extends CallSorter {
   private readonly signs: boolean;
   /** Whether the caller sees no texts of this answer. */
   hidesTexts = false;
-  private decided: 'ours' | 'callers' | undefined;
   private hasDropped = false;
   private hasHidden = false;
 
-  /**
-   * @param names see `Joining`
-   * @param mayAnswer likewise
-   * @param signs whether thinking goes to the caller
-   */
+  /** @param signs whether thinking goes to the caller */
   constructor(names: ReadonlySet<string>, mayAnswer: () => boolean, signs: boolean) {
-    this.names = names;
-    this.mayAnswer = mayAnswer;
+    super(names, mayAnswer);
     this.signs = signs;
-  }
-
-  /** Whether our calls in this answer are to be answered. */
-  get isOurs(): boolean {
-    return this.decided === 'ours';
-  }
-
-  /** Whether the caller's calls in this answer are the caller's to answer. */
-  get isCallers(): boolean {
-    return this.decided === 'callers';
   }
 
   /** Whether the answer has called tools, and the caller sees none of these calls. */
   get hidesCalls(): boolean {
-    return this.hasDropped && this.decided !== 'callers';
+    return this.hasDropped && !this.isCallers;
   }
 
   /**
@@ -95,13 +75,9 @@ export class BlockSorter {
       return false;
     }
     if (!waitsForCaller(block)) return true;
-    if (this.calls(block)) {
-      this.hasDropped = true;
-      if (this.mayAnswer()) this.decided ??= 'ours';
-      return false;
-    }
-    this.decided ??= 'callers';
-    return !this.isOurs;
+    const isOurs = this.calls(block);
+    this.hasDropped ||= isOurs;
+    return this.showsCall(isOurs);
   }
 
   /** Whether it is one of Precis's calls. A tool of a toolset is another one, whatever its name. */
@@ -166,7 +142,7 @@ export function turnOf(
 
 /** Upstreams refuse an input that is no object. */
 function callJson({ block, json, input = '' }: AnswerBlock): string {
-  return isObjectJson(input) ? json : JSON.stringify({ ...block, input: {} });
+  return parseObject(input) ? json : JSON.stringify({ ...block, input: {} });
 }
 
 /** An answer as a message of the conversation. @param content the JSON of its blocks */
@@ -202,14 +178,9 @@ export function goOnMessages(
 function inContainer(body: Uint8Array, id: string): Uint8Array {
   const root = scanObject(body, levels(1));
   if (!root) return body;
-  const given = fieldOf(root, 'container')?.value;
-  const named = given?.kind === 'object' ? { ...asObject(jsonOf(body, given)), id } : id;
-  const members = [{ key: 'container', json: JSON.stringify(named) }];
-  return splice(
-    body,
-    { start: 0, end: body.length },
-    memberSplices(root, () => false, members),
-  );
+  const given = valueIn(body, root, 'container');
+  const named = isObject(given) ? { ...given, id } : id;
+  return withMembers(body, root, [{ key: 'container', json: JSON.stringify(named) }]);
 }
 
 function contentOf(result: ToolResult): unknown {

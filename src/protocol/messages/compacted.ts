@@ -1,6 +1,6 @@
 /** A view of a Messages body as an array of messages, for `/v1/compact`. */
 import type { View } from '../../memory/plan/view.ts';
-import { fieldOf, scanObject, textOf } from '../json/spans.ts';
+import { textOf, topField } from '../json/spans.ts';
 import type { ViewParts } from '../model-request.ts';
 import { ElementMessage } from './message.ts';
 import { type MessagesRequest, readMessagesRequest } from './request.ts';
@@ -11,8 +11,7 @@ import { type MessagesRequest, readMessagesRequest } from './request.ts';
  */
 export function writeCompactedMessages(request: MessagesRequest, view: View | undefined): Uint8Array {
   const body = request.write(view);
-  const root = scanObject(body, { fields: new Map([['messages', {}]]) });
-  const messages = root && fieldOf(root, 'messages')?.value;
+  const messages = topField(body, 'messages');
   if (!messages) throw new Error('a view was written that cannot be read');
   return body.subarray(messages.start, messages.end);
 }

@@ -8,7 +8,17 @@ import { asObject, asString, type JsonObject } from '../../lib/json.ts';
 import type { ShownSummary } from '../../memory/edits/shown-summary.ts';
 import type { TokenUsage } from '../../memory/plan/report.ts';
 import { levels, type Outline } from '../json/outline.ts';
-import { fieldOf, jsonOf, memberSplices, scanObject, splice, textOf } from '../json/spans.ts';
+import {
+  fieldOf,
+  jsonOf,
+  memberSplices,
+  scanObject,
+  splice,
+  spliceAll,
+  textOf,
+  topField,
+  valueIn,
+} from '../json/spans.ts';
 import type { CompactionRange, ModelRequest, OwnCompaction } from '../model-request.ts';
 import { MOST_MESSAGES } from '../model-request.ts';
 import { MARK_FIELD } from './block.ts';
@@ -72,24 +82,20 @@ function bodyOf(request: ModelRequest, { messages, before, tools }: CompactionRa
 }
 
 /** The messages, down to the fields of their blocks. */
-const LAST: Outline = {
-  fields: new Map<string, Outline>([['messages', { items: levels(3), most: MOST_MESSAGES }]]),
-};
+const LAST: Outline = { items: levels(3), most: MOST_MESSAGES };
 
 /** The API refuses a body whose last answer ends in white space, which an answer may do. */
 function withTrimmedEnd(body: Uint8Array): Uint8Array {
-  const root = scanObject(body, LAST);
-  const last = root && fieldOf(root, 'messages')?.value.items?.at(-1);
-  const role = last && fieldOf(last, 'role')?.value;
-  if (!root || !last || !role || jsonOf(body, role) !== 'assistant') return body;
-  const content = fieldOf(last, 'content')?.value;
+  const last = topField(body, 'messages', LAST)?.items?.at(-1);
+  if (!last || valueIn(body, last, 'role') !== 'assistant') return body;
+  const content = fieldOf(last, 'content');
   const block = content?.items?.at(-1);
-  const text = content?.kind === 'string' ? content : block && fieldOf(block, 'text')?.value;
+  const text = content?.kind === 'string' ? content : block && fieldOf(block, 'text');
   if (text?.kind !== 'string') return body;
   const said = asString(jsonOf(body, text));
   const trimmed = said.trimEnd();
   if (trimmed === said || trimmed === '') return body;
-  return splice(body, root, [{ start: text.start, end: text.end, with: JSON.stringify(trimmed) }]);
+  return spliceAll(body, [{ start: text.start, end: text.end, with: JSON.stringify(trimmed) }]);
 }
 
 function writtenBefore({ text, signed }: NonNullable<CompactionRange['before']>): ShownSummary {
@@ -105,10 +111,7 @@ function alone(block: string): ShownSummary {
 function asCompaction(body: Uint8Array): Uint8Array {
   const root = scanObject(body, levels(1));
   if (!root) throw new Error('a view was written that cannot be read');
-  const given = (key: string): JsonObject => {
-    const value = fieldOf(root, key)?.value;
-    return value ? asObject(jsonOf(body, value)) : {};
-  };
+  const given = (key: string): JsonObject => asObject(valueIn(body, root, key));
   const { format, ...output } = given('output_config');
   const forces = ['any', 'tool'].includes(asString(given('tool_choice').type));
   // A budget of thinking wants an open round to begin with some, and this body has none.
@@ -141,13 +144,9 @@ export interface CompactionAnswer {
 export function readCompaction(bytes: Uint8Array): CompactionAnswer | undefined {
   const root = scanObject(bytes, ANSWER);
   if (!root) return undefined;
-  const given = (key: string): unknown => {
-    const value = fieldOf(root, key)?.value;
-    return value && jsonOf(bytes, value);
-  };
-  const blocks = fieldOf(root, 'content')?.value.items;
+  const blocks = fieldOf(root, 'content')?.items;
   if (!blocks) return undefined;
-  const stopReason = asString(given('stop_reason'));
+  const stopReason = asString(valueIn(bytes, root, 'stop_reason'));
   const [block] = blocks;
   const { type, content, signature } = asObject(block && jsonOf(bytes, block));
   const isMade =
@@ -160,7 +159,7 @@ export function readCompaction(bytes: Uint8Array): CompactionAnswer | undefined 
   return {
     made: isMade ? { text: asString(content), signed: textOf(bytes, block) } : undefined,
     stopReason,
-    usage: countedUsage(asObject(given('usage'))),
+    usage: countedUsage(asObject(valueIn(bytes, root, 'usage'))),
   };
 }
 

@@ -2,7 +2,7 @@
 import type { Role } from '../../memory/conversation/message.ts';
 import { marksIn } from '../edits.ts';
 import type { JsonSpan } from '../json/outline.ts';
-import { fieldOf, jsonOf } from '../json/spans.ts';
+import { fieldOf, stringIn } from '../json/spans.ts';
 import { Block, MARK_FIELD, MESSAGES_MARKS } from './block.ts';
 
 /** Where the blocks of a message are in its element. */
@@ -47,11 +47,11 @@ export class Element {
     this.body = body;
     this.span = span;
     this.facts = facts;
-    this.content = fieldOf(span, 'content')?.value;
+    this.content = fieldOf(span, 'content');
   }
 
   get role(): string | undefined {
-    this.facts.role ??= this.readRole() ?? null;
+    this.facts.role ??= stringIn(this.body, this.span, 'role') ?? null;
     return this.facts.role ?? undefined;
   }
 
@@ -77,10 +77,5 @@ export class Element {
     const { start, end } = this.span;
     this.facts.marks ??= marksIn(this.body.subarray(start, end), MESSAGES_MARKS.most, MARK_FIELD);
     return this.facts.marks;
-  }
-
-  private readRole(): string | undefined {
-    const role = fieldOf(this.span, 'role')?.value;
-    return role?.kind === 'string' ? (jsonOf(this.body, role) as string) : undefined;
   }
 }

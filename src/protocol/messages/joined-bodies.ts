@@ -3,12 +3,12 @@
  * `joined-streams.ts`. Blocks keep their bytes.
  */
 import { asObject, isObject, parseJson } from '../../lib/json.ts';
-import type { JoinedBodies, Joining, SaidAnswer } from '../answers/answer-format.ts';
+import type { JoinedBodies, SaidAnswer } from '../answers/answer-format.ts';
 import { CountedAnswers } from '../answers/joined-answers.ts';
 import type { ToolTurn } from '../answers/tool-turn.ts';
-import { MESSAGES_USAGE } from '../answers/usage.ts';
+import { MESSAGES_USAGE, UsageTally } from '../answers/usage.ts';
 import type { JsonSpan, Outline } from '../json/outline.ts';
-import { fieldOf, jsonOf, memberSplices, scanObject, splice, textOf } from '../json/spans.ts';
+import { fieldOf, jsonOf, scanObject, textOf, valueIn, withMembers } from '../json/spans.ts';
 import { type AnswerBlock, NOTHING_SAID, waitsForCaller } from './answer-blocks.ts';
 import { areOurs, BlockSorter, isSaid, isWhole, messageJson, turnOf } from './calls.ts';
 import { FIELDS, JoinedFields } from './joined-fields.ts';
@@ -16,16 +16,13 @@ import { FIELDS, JoinedFields } from './joined-fields.ts';
 const MESSAGE: Outline = { fields: new Map([['content', { items: {} }]]), others: {}, most: 1_000 };
 
 export class JoinedMessagesBodies extends CountedAnswers implements JoinedBodies {
+  protected readonly tally = new UsageTally(MESSAGES_USAGE);
   /** The JSON of the caller's blocks of all answers so far. */
   private readonly blocks: string[] = [];
   /** What names the first answer, as JSON. */
   private first: { readonly id: string; readonly model: string } | undefined;
   private stop: unknown;
   private readonly fields = new JoinedFields();
-
-  constructor(...joining: Parameters<Joining<JoinedMessagesBodies>>) {
-    super(MESSAGES_USAGE, ...joining);
-  }
 
   get said(): SaidAnswer | undefined {
     if (!isSaid(this.stop)) return undefined;
@@ -35,12 +32,9 @@ export class JoinedMessagesBodies extends CountedAnswers implements JoinedBodies
   take(body: Uint8Array): ToolTurn | Uint8Array {
     const message = scanObject(body, MESSAGE);
     if (!message) return body;
-    const content = fieldOf(message, 'content')?.value;
+    const content = fieldOf(message, 'content');
     if (!content?.items) return body;
-    const field = (key: string): unknown => {
-      const value = fieldOf(message, key)?.value;
-      return value && jsonOf(body, value);
-    };
+    const field = (key: string): unknown => valueIn(body, message, key);
     const usage = field('usage');
     if (isObject(usage)) this.tally.count(usage);
     const { fields } = this;
@@ -73,11 +67,7 @@ export class JoinedMessagesBodies extends CountedAnswers implements JoinedBodies
       ...(this.first && usage ? [{ key: 'usage', json: JSON.stringify(this.tally.forCaller) }] : []),
       ...(sorter.hidesCalls && stop === 'tool_use' ? [{ key: 'stop_reason', json: '"end_turn"' }] : []),
     ];
-    return splice(
-      body,
-      { start: 0, end: body.length },
-      memberSplices(message, () => false, members),
-    );
+    return withMembers(body, message, members);
   }
 }
 

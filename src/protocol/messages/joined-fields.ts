@@ -4,7 +4,7 @@
  * (https://platform.claude.com/docs/en/agents-and-tools/tool-use/code-execution-tool,
  * …/build-with-claude/context-editing).
  */
-import { asObject, isObject, type JsonObject } from '../../lib/json.ts';
+import { asList, asObject, isObject, type JsonObject } from '../../lib/json.ts';
 
 /** Fields of a message; in a stream, of `message_start`, `message_delta` and its `delta`. */
 export const FIELDS = ['container', 'context_management', 'input_transformations'] as const;
@@ -41,8 +41,8 @@ export class JoinedFields {
    */
   get joined(): Joined {
     const managed = this.all('context_management').filter(isObject);
-    const edits = managed.flatMap(({ applied_edits: applied }) => (Array.isArray(applied) ? applied : []));
-    const changes = this.all('input_transformations').flatMap((list) => (Array.isArray(list) ? list : []));
+    const edits = managed.flatMap(({ applied_edits: applied }) => asList(applied));
+    const changes = this.all('input_transformations').flatMap(asList);
     const distinct = new Map(changes.map((change) => [JSON.stringify(change), change]));
     const container = this.all('container').at(-1);
     return {

@@ -12,11 +12,11 @@
  * hidden.
  */
 import { asObject, type JsonObject } from '../../lib/json.ts';
-import type { JoinedStreams, Joining, SaidAnswer } from '../answers/answer-format.ts';
+import type { JoinedStreams, SaidAnswer } from '../answers/answer-format.ts';
 import { CountedAnswers } from '../answers/joined-answers.ts';
 import { Frame } from '../answers/sse.ts';
 import type { ToolTurn } from '../answers/tool-turn.ts';
-import { MESSAGES_USAGE, type Usage } from '../answers/usage.ts';
+import { MESSAGES_USAGE, type Usage, UsageTally } from '../answers/usage.ts';
 import { GatheredBlock, NOTHING_SAID } from './answer-blocks.ts';
 import { BlockSorter, isSaid, isWhole, messageJson, turnOf } from './calls.ts';
 import { errorIn } from './failed.ts';
@@ -35,14 +35,15 @@ interface StreamedBlock {
 const INDEX = /^(\{"type": ?"content_block_(?:start|delta|stop)", ?"index": ?)\d+/;
 
 export class JoinedMessagesStreams extends CountedAnswers implements JoinedStreams {
+  protected readonly tally = new UsageTally(MESSAGES_USAGE);
   isThrough = false;
   /** Whether the caller has seen `message_start`. */
   private hasBegun = false;
-  private sorter: BlockSorter;
+  private sorter = this.newSorter();
   /** Frames that wait until it is known whether texts are shown, from the first one on. */
   private waiting: Frame[] = [];
   /** Sorts the blocks of waiting events. */
-  private scout: BlockSorter;
+  private scout = this.newSorter();
   private blocks: StreamedBlock[] = [];
   /** The last block with each of the upstream's indices. */
   private readonly byIndex = new Map<unknown, StreamedBlock>();
@@ -56,12 +57,6 @@ export class JoinedMessagesStreams extends CountedAnswers implements JoinedStrea
   private readonly fields = new JoinedFields();
   /** As `message_start` has reported it to the caller. */
   private transformed: unknown;
-
-  constructor(...joining: Parameters<Joining<JoinedMessagesStreams>>) {
-    super(MESSAGES_USAGE, ...joining);
-    this.sorter = new BlockSorter(this.names, this.mayAnswer, this.signs);
-    this.scout = new BlockSorter(this.names, this.mayAnswer, this.signs);
-  }
 
   get turn(): ToolTurn | undefined {
     if (!this.isThrough) return undefined;
@@ -88,12 +83,16 @@ export class JoinedMessagesStreams extends CountedAnswers implements JoinedStrea
     this.goOn();
     this.fields.begin();
     this.isThrough = false;
-    this.sorter = new BlockSorter(this.names, this.mayAnswer, this.signs);
-    this.scout = new BlockSorter(this.names, this.mayAnswer, this.signs);
+    this.sorter = this.newSorter();
+    this.scout = this.newSorter();
     this.blocks = [];
     this.byIndex.clear();
     this.stop = undefined;
     this.counted = undefined;
+  }
+
+  private newSorter(): BlockSorter {
+    return new BlockSorter(this.names, this.mayAnswer, this.signs);
   }
 
   take(frame: Frame): Frame[] {

@@ -15,6 +15,7 @@
 import { asObject, type JsonObject } from '../../lib/json.ts';
 import { CONTINUE_LINE } from '../../memory/conversation/session-summary.ts';
 import type { View } from '../../memory/plan/view.ts';
+import { leaving } from '../chat/shown-answers.ts';
 import { recapMessages, replacedBySummary, summaryMessages } from '../chat/summary.ts';
 import { levels } from '../json/outline.ts';
 import { cutMembers, fieldOf, jsonOf, splice, within } from '../json/spans.ts';
@@ -153,21 +154,6 @@ export function layoutOf(
   };
 }
 
-/** The messages that leave a view: those that it drops, and those with nothing left. */
-function leaving(
-  messages: readonly object[],
-  { removals, dropped }: EditedMessages,
-  thinkingFrom: number,
-): ReadonlySet<number> {
-  const left = new Set(dropped);
-  for (const [index, removed] of removals) if (removed.some(({ isAll }) => isAll)) left.add(index);
-  for (let index = 0; index < Math.min(thinkingFrom, messages.length); index++) {
-    const message = messages[index];
-    if (message instanceof ElementMessage && message.thinking()?.isAll) left.add(index);
-  }
-  return left;
-}
-
 /**
  * A user must speak first, and an answer may stay without its request: one that a later result
  * belongs to, or that has loaded a tool.
@@ -287,7 +273,7 @@ function isOver(place: number, elements: readonly Element[]): boolean {
 /** Whether a message of the system is shown until the next user message only. */
 function clears({ body, span, role }: Element): boolean {
   if (role !== 'system') return false;
-  const end = fieldOf(within(body, span, levels(1)), CLEAR_AT)?.value;
+  const end = fieldOf(within(body, span, levels(1)), CLEAR_AT);
   return end?.kind === 'string' && jsonOf(body, end) === NEXT_USER_MESSAGE;
 }
 
@@ -379,7 +365,7 @@ function blocksIn({ body, blocks, content }: Element): string[] {
 const setsAny = (element: Element): boolean => Object.keys(settingsOf(element)).length > 0;
 
 function settingsOf({ body, span }: Element): JsonObject {
-  const settings = fieldOf(within(body, span, levels(1)), 'output_config')?.value;
+  const settings = fieldOf(within(body, span, levels(1)), 'output_config');
   return settings ? asObject(jsonOf(body, settings)) : {};
 }
 

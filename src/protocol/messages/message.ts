@@ -18,21 +18,28 @@ import type {
   Role,
   Thinking,
   ToolCall,
-  Weight,
 } from '../../memory/conversation/message.ts';
 import { isThinkingPart, weightOfThinking } from '../chat/reasoning.ts';
-import type { Span } from '../json/outline.ts';
-import { jsonOf, textOf } from '../json/spans.ts';
+import type { JsonSpan, Span } from '../json/outline.ts';
+import { bytesOf, jsonOf, textOf } from '../json/spans.ts';
 import type { KeptContents } from '../kept-contents.ts';
 import type { KnownMessages } from '../known-array.ts';
 import { type DeferredTools, LOADING, loadedBy } from '../loaded-tools.ts';
 import { NamedMessage } from '../message-names.ts';
 import type { WireMessage } from '../model-request.ts';
-import { contentOfList, contentOfParts, mediaOfList, openingIn, plain, readParts } from '../parts.ts';
+import {
+  contentOfList,
+  contentOfParts,
+  EMPTY,
+  mediaOfList,
+  opaque,
+  openingIn,
+  plain,
+  readParts,
+  withEncrypted,
+} from '../parts.ts';
 import { type Block, PARTS, withoutMarks } from './block.ts';
 import type { Element, ElementFacts, HostedParts, Part } from './element.ts';
-
-const EMPTY: Content = { ...plain(''), weight: { texts: [], flat: 0 } };
 
 /**
  * The messages of the elements. Linear in their number.
@@ -207,6 +214,10 @@ export class ElementMessage extends NamedMessage<BlockFacts> implements WireMess
     return this.read;
   }
 
+  get parts(): number {
+    return this.blocks?.length ?? 1;
+  }
+
   get wireRole(): string | undefined {
     return this.element.role;
   }
@@ -339,7 +350,7 @@ export class ElementMessage extends NamedMessage<BlockFacts> implements WireMess
     if (this.role !== 'assistant') return undefined;
     this.facts.thought ??= this.readThought() ?? null;
     if (!this.facts.thought) return undefined;
-    const weigh = () => weightOfBlocks(this.thinkingBlocks);
+    const weigh = () => weightOfThinking(this.thinkingBlocks.map((block) => block.value()));
     return {
       ...this.facts.thought,
       get weight() {
@@ -357,7 +368,12 @@ export class ElementMessage extends NamedMessage<BlockFacts> implements WireMess
     if (thinkingBlocks.length === 0) return undefined;
     const isAll = thinkingBlocks.length === blocks.length;
     const isFirst = thinkingBlocks[0] === blocks.find(({ type }) => type !== 'compaction');
-    return { bytes: bytesOf(thinkingBlocks), blocks: thinkingBlocks.length, isAll, isFirst };
+    return {
+      bytes: bytesOf(thinkingBlocks.map(({ span }) => span)),
+      blocks: thinkingBlocks.length,
+      isAll,
+      isFirst,
+    };
   }
 
   /** The blocks with its content: all but thinking and calls. */
@@ -393,8 +409,7 @@ export class ElementMessage extends NamedMessage<BlockFacts> implements WireMess
       if (spoken.length === 0) return EMPTY;
       return contentOfList(this.readBlocks(spoken), () => listOf(body, spoken), PARTS);
     }
-    if (content?.kind === 'string') return plain(jsonOf(body, content) as string);
-    return content ? opaque(textOf(body, content)) : EMPTY;
+    return this.unlisted(content);
   }
 
   private readFlatTokens(): number {
@@ -403,11 +418,16 @@ export class ElementMessage extends NamedMessage<BlockFacts> implements WireMess
   }
 
   private resultContent(result: Block): Content {
-    const { body } = this.element;
     const content = result.field('content');
-    if (content?.kind === 'array') return contentOfParts(body, content, PARTS);
+    if (content?.kind === 'array') return contentOfParts(this.element.body, content, PARTS);
+    return this.unlisted(content);
+  }
+
+  /** A content that is no list. */
+  private unlisted(content: JsonSpan | undefined): Content {
+    const { body } = this.element;
     if (content?.kind === 'string') return plain(jsonOf(body, content) as string);
-    return content ? opaque(textOf(body, content)) : EMPTY;
+    return content ? opaque({ texts: [textOf(body, content)], flat: 0 }) : EMPTY;
   }
 
   private readBlocks(blocks: readonly Block[]) {
@@ -420,24 +440,4 @@ export class ElementMessage extends NamedMessage<BlockFacts> implements WireMess
 
 function listOf(body: Uint8Array, blocks: readonly Block[]): string {
   return `[${blocks.map(({ span }) => textOf(body, span)).join(',')}]`;
-}
-
-function bytesOf(blocks: readonly Block[]): number {
-  return blocks.reduce((sum, { span }) => sum + span.end - span.start, 0);
-}
-
-/** Content that is never edited: it has no room for a placeholder. */
-function opaque(text: string): Content {
-  return { text, type: 'application/json', weight: { texts: [text], flat: 0 }, room: () => 0 };
-}
-
-function weightOfBlocks(thinking: readonly Block[]): Weight {
-  return weightOfThinking(thinking.map((block) => block.value()));
-}
-
-function withEncrypted(content: Content, thoughts: Weight | undefined): Content {
-  if (!thoughts || thoughts.flat === 0) return content;
-  const { weight } = content;
-  const { flat, encrypted = 0 } = thoughts;
-  return { ...content, weight: { ...weight, flat: weight.flat + flat, encrypted } };
 }

@@ -1,5 +1,5 @@
 /** The blocks of an answer that Precis's rounds before it have, too (`repeated.ts`). */
-import { asObject, asString } from '../../lib/json.ts';
+import { asObject, asObjects, asString } from '../../lib/json.ts';
 import { firstOwn, type Piece, readRounds } from '../repeated.ts';
 import { isBlank, waitsForCaller } from './answer-blocks.ts';
 import type { Block } from './block.ts';
@@ -22,8 +22,7 @@ export function ownBlocks(blocks: readonly Block[], rounds: string): readonly Bl
 function piecesIn(rounds: string): readonly Piece[] {
   return readRounds(rounds)
     .map(asObject)
-    .flatMap(({ role, content }) => (role === 'assistant' && Array.isArray(content) ? content : []))
-    .map(asObject)
+    .flatMap(({ role, content }) => (role === 'assistant' ? asObjects(content) : []))
     .filter((block) => !waitsForCaller(block))
     .map((block) => pieceOf(asString(block.type), (key) => block[key]));
 }

@@ -10,10 +10,10 @@ import { bufferOf } from '../../lib/bytes.ts';
 import { asObject } from '../../lib/json.ts';
 import type { Result } from '../../lib/result.ts';
 import type { View } from '../../memory/plan/view.ts';
-import { type BodyFault, isOwnField, scanBody } from '../body.ts';
+import { type BodyFault, invalidMessages, isOwnField, scanBody } from '../body.ts';
 import { type CacheMarks, latestMarks, marksIn } from '../edits.ts';
-import type { JsonSpan, Outline } from '../json/outline.ts';
-import { fieldOf, type Member, memberSplices, type Splice } from '../json/spans.ts';
+import { type JsonSpan, type Outline, only } from '../json/outline.ts';
+import { fieldOf, type Member, memberSplices, type Splice, wrapSplices } from '../json/spans.ts';
 import { KnownMessages, type ReadArray, type SharedArray } from '../known-array.ts';
 import { DeferredTools } from '../loaded-tools.ts';
 import {
@@ -25,11 +25,10 @@ import {
   type OwnCompaction,
   type WireMessage,
 } from '../model-request.ts';
-import { isFarFromBefore } from '../moving-marks.ts';
 import { addTools, type FunctionTool } from '../tools.ts';
 import { type KnownStart, spliceBody } from '../written-bodies.ts';
 import { BLOCK_FIELDS, isBlankString, MARK_FIELD, MESSAGES_MARKS } from './block.ts';
-import { markedUntil, marksFor, partsOf, takesMark, type WrittenMarks } from './cache-marks.ts';
+import { markedUntil, marksFor, takesMark, type WrittenMarks } from './cache-marks.ts';
 import { ownCompaction } from './compaction.ts';
 import { Element, type ElementFacts } from './element.ts';
 import { type EditedMessages, layoutOf } from './layout.ts';
@@ -37,10 +36,6 @@ import { type BlockFacts, ElementMessage, messagesOf } from './message.ts';
 import { SystemEntry, saidValue } from './system-entry.ts';
 import { lastThreshold, readBehind } from './threshold.ts';
 import { viewSplices } from './view-splices.ts';
-
-const fields = (names: readonly string[], of: Outline = {}): Outline => ({
-  fields: new Map(names.map((name) => [name, of])),
-});
 
 /** What to keep of a body: its messages with their blocks, and the number of tools. */
 const OUTLINE: ReadonlyMap<string, Outline> = new Map([
@@ -50,7 +45,7 @@ const OUTLINE: ReadonlyMap<string, Outline> = new Map([
       items: {
         fields: new Map<string, Outline>([
           ['role', {}],
-          ['content', { items: fields(BLOCK_FIELDS), most: MOST_MESSAGES }],
+          ['content', { items: only(BLOCK_FIELDS), most: MOST_MESSAGES }],
         ]),
       },
       most: MOST_MESSAGES,
@@ -174,10 +169,6 @@ export class MessagesRequest extends ModelRequest {
     return undefined;
   }
 
-  get isFarFromBefore(): boolean {
-    return isFarFromBefore(this.messages, partsOf);
-  }
-
   protected override get user(): unknown {
     return asObject(this.field('metadata')).user_id;
   }
@@ -266,7 +257,7 @@ export class MessagesRequest extends ModelRequest {
 
   /** Precis's tools after the caller's, and a mark after the last one. */
   private toolEdits(tools: readonly string[], { tools: mark }: WrittenMarks): Edits {
-    const last = fieldOf(this.root, 'tools')?.value.items?.at(-1);
+    const last = fieldOf(this.root, 'tools')?.items?.at(-1);
     if (mark === undefined) return addTools(this.bytes, this.root, tools);
     if (tools.length > 0)
       return addTools(
@@ -318,12 +309,8 @@ interface Edits {
 }
 
 /** A text as the first entry of a list. */
-function wrapped({ start, end }: JsonSpan, tail: string): Splice[] {
-  return [
-    { start, end: start, with: '[{"type":"text","text":' },
-    { start: end, end, with: tail },
-  ];
-}
+const wrapped = (text: JsonSpan, tail: string): Splice[] =>
+  wrapSplices(text, '[{"type":"text","text":', tail);
 
 function markAt({ end }: JsonSpan, mark: string): Splice {
   return { start: end - 1, end: end - 1, with: `,"${MARK_FIELD}":${mark}` };
@@ -345,18 +332,14 @@ export function readMessagesRequest(
   const scanned = scanBody(bytes, OUTLINE, shared);
   if (!scanned.ok) return scanned;
   const root = scanned.value;
-  const messages = fieldOf(root, 'messages')?.value;
+  const messages = fieldOf(root, 'messages');
   if (messages?.kind !== 'array') return NO_MESSAGES;
   const request = new MessagesRequest(bytes, root, messages, shared);
   // A thread whose last answer is unfinished goes on without a new message.
   return messages.items?.length === 0 && !request.upstreamState ? NO_MESSAGES : { ok: true, value: request };
 }
 
-const NO_MESSAGES: Result<never, BodyFault> = {
-  ok: false,
-  reason: {
-    code: 'invalid_messages',
-    param: 'messages',
-    message: 'The field messages must be an array of at least one message.',
-  },
-};
+const NO_MESSAGES = invalidMessages(
+  'messages',
+  'The field messages must be an array of at least one message.',
+);

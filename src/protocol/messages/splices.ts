@@ -2,7 +2,7 @@
 import type { Removal } from '../../memory/edits/removal.ts';
 import { openedText, openingPart, outputSplice, replacementJson } from '../edits.ts';
 import type { Span } from '../json/outline.ts';
-import type { Splice } from '../json/spans.ts';
+import { type Splice, wrapSplices } from '../json/spans.ts';
 import type { Block } from './block.ts';
 import { MARK_FIELD } from './block.ts';
 import type { ElementMessage } from './message.ts';
@@ -63,10 +63,7 @@ function textSplices(message: ElementMessage, { removals, opened, mark }: Messag
   const [head, tail] =
     mark === undefined ? ['', ''] : ['[{"type":"text","text":', `,"${MARK_FIELD}":${mark}}]`];
   if (text !== undefined) return [{ start, end, with: `${head}${JSON.stringify(text)}${tail}` }];
-  return [
-    { start, end: start, with: head },
-    { start: end, end, with: tail },
-  ];
+  return wrapSplices(content, head, tail);
 }
 
 function blockSplices(

@@ -8,11 +8,9 @@
 import { concat } from '../../lib/bytes.ts';
 import { asObject } from '../../lib/json.ts';
 import type { Report } from '../../memory/plan/report.ts';
-import type { AnswerStream, Reword, StreamFault } from '../answers/answer-format.ts';
+import { type AnswerStream, addReport, type Reword, type StreamFault } from '../answers/answer-format.ts';
 import { reworded } from '../answers/reword.ts';
 import { type Block, Frame, LONGEST_FRAME } from '../answers/sse.ts';
-import { levels } from '../json/outline.ts';
-import { memberSplices, scanObject, splice } from '../json/spans.ts';
 import { asMessagesFault, errorIn, failedEvent } from './failed.ts';
 
 /** Matches any frames with the end of the stream or an error. */
@@ -101,9 +99,5 @@ function rewordedBy(reword: Reword, error: Readonly<Record<string, unknown>>): R
 
 /** An event with the report as its last member. */
 function withReport(frame: Frame, report: Report, type: string): Frame {
-  const bytes = encoder.encode(frame.data ?? '');
-  const event = scanObject(bytes, levels(1));
-  if (!event) return frame;
-  const added = memberSplices(event, () => false, [{ key: 'memory', json: JSON.stringify(report) }]);
-  return Frame.of(decoder.decode(splice(bytes, { start: 0, end: bytes.length }, added)), type);
+  return Frame.of(decoder.decode(addReport(encoder.encode(frame.data ?? ''), report)), type);
 }

@@ -2,7 +2,7 @@
  * The usage of one answer of Messages, which a stream reports in several events
  * (https://platform.claude.com/docs/en/build-with-claude/streaming).
  */
-import { asObject, isObject, type JsonObject, parseJson } from '../../lib/json.ts';
+import { asObject, asObjects, isObject, type JsonObject, parseJson } from '../../lib/json.ts';
 import type { RunUsage } from '../../memory/money/bill-schema.ts';
 import type { TokenUsage } from '../../memory/plan/report.ts';
 import { MESSAGES_USAGE, type Usage } from '../answers/usage.ts';
@@ -77,8 +77,7 @@ export function runUsageOf(usage: Usage): RunUsage | undefined {
  * usage").
  */
 function compactionsIn({ iterations }: Usage): JsonObject[] {
-  if (!Array.isArray(iterations)) return [];
-  return iterations.map(asObject).filter(({ type }) => type === 'compaction');
+  return asObjects(iterations).filter(({ type }) => type === 'compaction');
 }
 
 /** The tokens of an answer, with its compactions, as the summarizer's usage has them. */

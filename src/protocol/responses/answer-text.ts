@@ -1,5 +1,5 @@
 /** Extracts the text of a response that closes a round: complete, and without open calls. */
-import { asObject, parseJson } from '../../lib/json.ts';
+import { asObject, asObjects, asString, parseJson } from '../../lib/json.ts';
 import type { AnswerGatherer, SaidAnswer } from '../answers/answer-format.ts';
 import type { Block, Frame } from '../answers/sse.ts';
 import { waitsForCaller } from './calls.ts';
@@ -72,10 +72,8 @@ function textOf(response: unknown): string | undefined {
   const { status, incomplete_details: details, output } = asObject(response);
   if (typeof status !== 'string' || !isSaid({ status, details }) || !Array.isArray(output)) return undefined;
   if (output.some((item) => waitsForCaller(asObject(item)))) return undefined;
-  const parts = output.flatMap((item) => {
-    const { type, content } = asObject(item);
-    return type === 'message' && Array.isArray(content) ? content.map(asObject) : [];
-  });
-  const text = parts.map((part) => (typeof part.text === 'string' ? part.text : '')).join('');
+  const messages = asObjects(output).filter(({ type }) => type === 'message');
+  const parts = messages.flatMap(({ content }) => asObjects(content));
+  const text = parts.map((part) => asString(part.text)).join('');
   return text === '' ? undefined : text;
 }

@@ -1,11 +1,12 @@
 /** Decides, for each item of an answer, whether the caller sees it and who answers its calls. */
 
 import { elementAt } from '../../lib/elements.ts';
-import { asObject, asString, type JsonObject } from '../../lib/json.ts';
-import { isObjectJson, type ToolCall, type ToolResult, type ToolTurn } from '../answers/tool-turn.ts';
+import { asObject, asString, type JsonObject, parseObject } from '../../lib/json.ts';
+import { CallSorter } from '../answers/joined-answers.ts';
+import type { ToolCall, ToolResult, ToolTurn } from '../answers/tool-turn.ts';
 import { inputText } from '../call-input.ts';
 import type { Media } from '../held-media.ts';
-import { fieldOf, jsonOf, scanObject } from '../json/spans.ts';
+import { jsonOf, topField } from '../json/spans.ts';
 import { appendTo, type LongerBody } from '../tools.ts';
 
 /**
@@ -20,46 +21,21 @@ export type Fate = 'shown' | 'held' | 'hidden';
 /**
  * Sorts the items of one answer as they begin.
  *
- * The first call decides the answer. A call of the caller's can't be taken back once it is
- * streamed, so Precis's calls after it are dropped. If Precis's comes first, and rounds are left,
- * all calls of Precis's tools are answered here, and the model plans again. Reasoning belongs to
- * the item after it, and shares its fate, since upstreams refuse one without the other.
+ * Reasoning belongs to the item after it, and shares its fate, since upstreams refuse one without
+ * the other.
  *
  * An answer in a form such as JSON has no messages of turns that are answered here.
  */
-export class ItemSorter {
-  private readonly names: ReadonlySet<string>;
-  private readonly mayAnswer: () => boolean;
-  private decided: 'ours' | 'callers' | undefined;
+export class ItemSorter extends CallSorter {
   /** Whether the caller sees no messages of this answer. */
   hidesMessages = false;
-
-  /** See `Joining`. */
-  constructor(names: ReadonlySet<string>, mayAnswer: () => boolean) {
-    this.names = names;
-    this.mayAnswer = mayAnswer;
-  }
-
-  /** Whether the caller's calls in this answer are the caller's to answer. */
-  get isCallers(): boolean {
-    return this.decided === 'callers';
-  }
-
-  /** Whether our calls in this answer are to be answered. */
-  get isOurs(): boolean {
-    return this.decided === 'ours';
-  }
 
   next(item: JsonObject): Fate {
     if (item.type === 'reasoning') return 'held';
     if (item.type === 'message' && this.hidesMessages) return 'hidden';
-    if (this.calls(item)) {
-      if (this.mayAnswer()) this.decided ??= 'ours';
-      return 'hidden';
-    }
-    if (!waitsForCaller(item)) return 'shown';
-    this.decided ??= 'callers';
-    return this.decided === 'callers' ? 'shown' : 'hidden';
+    const isOurs = this.calls(item);
+    if (!isOurs && !waitsForCaller(item)) return 'shown';
+    return this.showsCall(isOurs) ? 'shown' : 'hidden';
   }
 
   /** Whether it is one of Precis's calls. Tools in a namespace are others, whatever their names. */
@@ -117,9 +93,10 @@ function callOf({ call_id, name, arguments: input }: JsonObject): ToolCall {
   return { id: asString(call_id), name: asString(name), arguments: inputText(input) };
 }
 
+/** Upstreams parse the arguments in the history, and refuse any but an object. */
 function withObject(call: JsonObject): JsonObject {
   const input = inputText(call.arguments);
-  if (!isObjectJson(input)) return { ...call, arguments: '{}' };
+  if (!parseObject(input)) return { ...call, arguments: '{}' };
   return input === call.arguments ? call : { ...call, arguments: input };
 }
 
@@ -150,8 +127,7 @@ function partOf({ kind, mediaType, base64, name = 'file.pdf' }: Media): object {
 }
 
 function isStored(body: Uint8Array): boolean {
-  const root = scanObject(body, { fields: {} });
-  const store = root && fieldOf(root, 'store')?.value;
+  const store = topField(body, 'store');
   return !store || jsonOf(body, store) !== false;
 }
 

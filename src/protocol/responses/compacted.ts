@@ -1,6 +1,6 @@
 /** A view of a Responses body as an array of items, for `/v1/compact`. */
 import type { View } from '../../memory/plan/view.ts';
-import { fieldOf, scanObject } from '../json/spans.ts';
+import { topField } from '../json/spans.ts';
 import { splitPreamble, type ViewParts } from '../model-request.ts';
 import { ItemGroup } from './message.ts';
 import { type ResponsesRequest, readResponsesRequest } from './request.ts';
@@ -11,8 +11,7 @@ import { type ResponsesRequest, readResponsesRequest } from './request.ts';
  */
 export function writeCompactedItems(request: ResponsesRequest, view: View | undefined): Uint8Array {
   const body = request.write(view);
-  const root = scanObject(body, { fields: new Map([['input', {}]]) });
-  const input = root && fieldOf(root, 'input')?.value;
+  const input = topField(body, 'input');
   return input ? body.subarray(input.start, input.end) : new TextEncoder().encode('[]');
 }
 

@@ -10,7 +10,7 @@
 import { bufferOf } from '../../lib/bytes.ts';
 import type { Content } from '../../memory/conversation/message.ts';
 import type { JsonSpan, Outline } from '../json/outline.ts';
-import { jsonOf, type Splice, splice, textOf, within } from '../json/spans.ts';
+import { bytesOf, jsonOf, type Splice, splice, textOf, within } from '../json/spans.ts';
 
 /** Where an item has its output. */
 interface Place {
@@ -99,12 +99,11 @@ export class HostedOutput {
     const { texts, spans, body } = this;
     const [only = ''] = texts;
     const isOne = texts.length === 1;
-    const bytes = spans.reduce((sum, { start, end }) => sum + end - start, 0);
     return {
       text: isOne ? only : `[${this.elements.map((element) => textOf(body, element)).join(',')}]`,
       type: isOne ? 'text/plain; charset=utf-8' : 'application/json',
       weight: { texts, flat: 0 },
-      room: () => bytes - EMPTY.length * (spans.length - 1),
+      room: () => bytesOf(spans) - EMPTY.length * (spans.length - 1),
       item,
     };
   }

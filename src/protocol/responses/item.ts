@@ -1,7 +1,7 @@
 /** One item of `input`, in the caller's bytes. */
 
 import { bufferOf } from '../../lib/bytes.ts';
-import { asObject, asString } from '../../lib/json.ts';
+import { asObject, asObjects, asString } from '../../lib/json.ts';
 import {
   type Content,
   type InlineMedia,
@@ -26,6 +26,7 @@ import {
   imagePrice,
   mayHoldMedia,
   mediaOfParts,
+  opaque,
   openingIn,
   type PartFormat,
   plain,
@@ -259,9 +260,8 @@ export class Item {
   askedSpan(): JsonSpan | undefined {
     const { field = '', member } = ASKED.get(this.type) ?? {};
     if (member === undefined) return inputField(this.span, field);
-    const value = fieldOf(this.span, field)?.value;
-    const span =
-      value?.kind === 'object' ? fieldOf(within(this.body, value, levels(1)), member)?.value : undefined;
+    const value = fieldOf(this.span, field);
+    const span = value?.kind === 'object' ? fieldOf(within(this.body, value, levels(1)), member) : undefined;
     return span?.kind === 'string' || span?.kind === 'array' ? span : undefined;
   }
 
@@ -276,7 +276,7 @@ export class Item {
 
   /** The span of a message's content, or of an output. */
   contentSpan(): JsonSpan | undefined {
-    return fieldOf(this.span, this.type.endsWith('_output') ? 'output' : 'content')?.value;
+    return fieldOf(this.span, this.type.endsWith('_output') ? 'output' : 'content');
   }
 
   content(): Content {
@@ -305,9 +305,7 @@ export class Item {
     const json = bufferOf(this.body.subarray(this.span.start, this.span.end));
     if (!THINKING_SIGNS.some((sign) => json.includes(sign))) return undefined;
     const { content, ...fields } = asObject(jsonOf(this.body, this.span));
-    const parts = (Array.isArray(content) ? content : []).filter((part) =>
-      isThinkingPart(asObject(part).type),
-    );
+    const parts = asObjects(content).filter(({ type }) => isThinkingPart(type));
     const lists = THINKING_LISTS.map((field) => fields[field]).filter(Array.isArray);
     const found = [...lists.slice(0, 1), parts].flat();
     if (found.length === 0) return undefined;
@@ -356,7 +354,7 @@ export class Item {
     const { strings } = this.facts;
     const known = strings.get(key);
     if (known !== undefined) return known ?? undefined;
-    const value = fieldOf(this.span, key)?.value;
+    const value = fieldOf(this.span, key);
     const text = value?.kind === 'string' ? (jsonOf(this.body, value) as string) : undefined;
     if (!value || value.end - value.start <= SHORT_FIELD) strings.set(key, text ?? null);
     return text;
@@ -364,13 +362,13 @@ export class Item {
 
   private outputSpan(): JsonSpan | undefined {
     const field = outputField(this.type);
-    return field === undefined ? undefined : fieldOf(this.span, field)?.value;
+    return field === undefined ? undefined : fieldOf(this.span, field);
   }
 
   /** All that a call says it does, where a part of it is cleared. */
   private actionText(): string | undefined {
     const { field = '', member } = ASKED.get(this.type) ?? {};
-    const value = member === undefined ? undefined : fieldOf(this.span, field)?.value;
+    const value = member === undefined ? undefined : fieldOf(this.span, field);
     return value && textOf(this.body, value);
   }
 }
@@ -378,12 +376,6 @@ export class Item {
 /** The text of reasoning: its summary, and its content if it is not encrypted. */
 function thoughtsIn(reasoning: unknown): string[] {
   const { summary, content } = asObject(reasoning);
-  return [summary, content].flatMap((parts) =>
-    Array.isArray(parts) ? parts.map((part) => asString(asObject(part).text)).filter(Boolean) : [],
-  );
-}
-
-/** Content that is never edited: it has no room for a placeholder. */
-function opaque(weight: Weight): Content {
-  return { text: weight.texts.join(''), type: 'application/json', weight, room: () => 0 };
+  const texts = [summary, content].flatMap(asObjects).map(({ text }) => asString(text));
+  return texts.filter(Boolean);
 }

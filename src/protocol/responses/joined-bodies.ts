@@ -1,25 +1,22 @@
 /** Joins several JSON responses of a model into the one that the caller sees. */
 
 import { asObject, isObject } from '../../lib/json.ts';
-import type { JoinedBodies, Joining, SaidAnswer } from '../answers/answer-format.ts';
+import type { JoinedBodies, SaidAnswer } from '../answers/answer-format.ts';
 import { CountedAnswers } from '../answers/joined-answers.ts';
 import type { ToolTurn } from '../answers/tool-turn.ts';
-import { RESPONSES_USAGE } from '../answers/usage.ts';
-import { fieldOf, jsonOf, scanObject, splice } from '../json/spans.ts';
+import { RESPONSES_USAGE, UsageTally } from '../answers/usage.ts';
+import { scanObject, spliceAll, valueIn } from '../json/spans.ts';
 import { type Ending, saidItems } from './answer-text.ts';
 import { areOurs, ItemSorter, turnOf } from './calls.ts';
 import { isEncrypted, withMark, withoutEncrypted } from './reasoning.ts';
 import { RESPONSE, responseSplices } from './splices.ts';
 
 export class JoinedResponsesBodies extends CountedAnswers implements JoinedBodies {
+  protected readonly tally = new UsageTally(RESPONSES_USAGE);
   isUnstored: boolean | undefined;
   private ending: Ending | undefined;
   /** The caller's items of all answers so far. */
   private readonly items: unknown[] = [];
-
-  constructor(...joining: Parameters<Joining<JoinedResponsesBodies>>) {
-    super(RESPONSES_USAGE, ...joining);
-  }
 
   get said(): SaidAnswer | undefined {
     return this.ending && saidItems(this.items, this.ending);
@@ -28,10 +25,7 @@ export class JoinedResponsesBodies extends CountedAnswers implements JoinedBodie
   take(body: Uint8Array): ToolTurn | Uint8Array {
     const response = scanObject(body, RESPONSE);
     if (!response) return body;
-    const field = (key: string): unknown => {
-      const value = fieldOf(response, key)?.value;
-      return value && jsonOf(body, value);
-    };
+    const field = (key: string): unknown => valueIn(body, response, key);
     const output = field('output');
     if (!Array.isArray(output)) return body;
     const isComplete = (field('status') ?? 'completed') === 'completed';
@@ -56,7 +50,7 @@ export class JoinedResponsesBodies extends CountedAnswers implements JoinedBodie
       usage: this.isLater ? this.tally.forCaller : undefined,
     };
     const splices = responseSplices(body, response, this.names, changes);
-    return splice(body, { start: 0, end: body.length }, splices);
+    return spliceAll(body, splices);
   }
 }
 

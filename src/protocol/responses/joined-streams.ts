@@ -23,12 +23,12 @@
  * hidden.
  */
 
-import { asObject, asString, type JsonObject } from '../../lib/json.ts';
-import type { JoinedStreams, Joining, SaidAnswer } from '../answers/answer-format.ts';
+import { asObject, asObjects, asString, type JsonObject } from '../../lib/json.ts';
+import type { JoinedStreams, SaidAnswer } from '../answers/answer-format.ts';
 import { CountedAnswers } from '../answers/joined-answers.ts';
 import { Frame } from '../answers/sse.ts';
 import type { ToolTurn } from '../answers/tool-turn.ts';
-import { RESPONSES_USAGE } from '../answers/usage.ts';
+import { RESPONSES_USAGE, UsageTally } from '../answers/usage.ts';
 import { type Ending, saidItems } from './answer-text.ts';
 import { areOurs, ItemSorter, turnOf } from './calls.ts';
 import { isEncrypted, withMark, withoutEncrypted } from './reasoning.ts';
@@ -51,17 +51,18 @@ const ARGUMENTS_DONE = 'response.function_call_arguments.done';
 const OF_TEXT = /^response\.(?:output_text|content_part|refusal)\./;
 
 export class JoinedResponsesStreams extends CountedAnswers implements JoinedStreams {
+  protected readonly tally = new UsageTally(RESPONSES_USAGE);
   isThrough = false;
   isUnstored: boolean | undefined;
   private ending: Ending | undefined;
   private hasFailed = false;
   /** The upstream's `store` of the current answer. */
   private store: unknown;
-  private sorter: ItemSorter;
+  private sorter = new ItemSorter(this.names, this.mayAnswer);
   /** Events that wait until it is known whether messages are shown, from the first one on. */
   private waiting: StreamEvent[] = [];
   /** Sorts the items of waiting events. */
-  private scout: ItemSorter;
+  private scout = new ItemSorter(this.names, this.mayAnswer);
   /** Events that open the response, held until an item is shown. */
   private opening: StreamEvent[] = [];
   /** The last event that has opened the response for the caller. */
@@ -77,12 +78,6 @@ export class JoinedResponsesStreams extends CountedAnswers implements JoinedStre
   private itemCount = 0;
   /** The number of the next event. The upstream's first event says where they begin. */
   private sequence: number | undefined;
-
-  constructor(...joining: Parameters<Joining<JoinedResponsesStreams>>) {
-    super(RESPONSES_USAGE, ...joining);
-    this.sorter = new ItemSorter(this.names, this.mayAnswer);
-    this.scout = new ItemSorter(this.names, this.mayAnswer);
-  }
 
   get turn(): ToolTurn | undefined {
     return this.isThrough ? turnOf(this.items.ended, this.sorter, this.isUnstored) : undefined;
@@ -169,8 +164,7 @@ export class JoinedResponsesStreams extends CountedAnswers implements JoinedStre
   /** Whether an answer with waiting events is answered here. @param end its last event */
   private isTurnBy(end: StreamEvent): boolean {
     if (end.type !== 'response.completed') return false;
-    const { output } = asObject(end.fields.response);
-    const items = Array.isArray(output) ? output.map(asObject) : [];
+    const items = asObjects(asObject(end.fields.response).output);
     return items.length > 0 ? areOurs(items, this.names, this.mayAnswer) : this.scout.isOurs;
   }
 
@@ -316,9 +310,8 @@ export class JoinedResponsesStreams extends CountedAnswers implements JoinedStre
   private last(event: StreamEvent): Frame[] {
     const response = asObject(event.fields.response);
     if (response.usage) this.tally.count(asObject(response.usage));
-    const output = Array.isArray(response.output) ? response.output.map(asObject) : [];
     const frames: Frame[] = [];
-    for (const [index, item] of output.entries()) {
+    for (const [index, item] of asObjects(response.output).entries()) {
       const known = this.items.findInOutput(index, item);
       const state = known ?? this.stateOf(item);
       state.done ??= item;

@@ -31,7 +31,7 @@ import type { KnownMessages } from '../known-array.ts';
 import { type DeferredTools, LOADING, loadedBy } from '../loaded-tools.ts';
 import { NamedMessage } from '../message-names.ts';
 import type { WireMessage } from '../model-request.ts';
-import { plain } from '../parts.ts';
+import { plain, sumOfWeights, withEncrypted } from '../parts.ts';
 import { Item, type ItemFacts } from './item.ts';
 import { reasoningIn, thinkingAmong } from './past-reasoning.ts';
 
@@ -76,6 +76,10 @@ export class ItemGroup extends NamedMessage implements WireMessage {
 
   private get hasReasoning(): boolean {
     return this.items.some(({ type }) => type === 'reasoning');
+  }
+
+  get parts(): number {
+    return this.items.length;
   }
 
   get wireRole(): string | undefined {
@@ -125,7 +129,7 @@ export class ItemGroup extends NamedMessage implements WireMessage {
   /** The lists of tools in `additional_tools` items. */
   get addedTools(): readonly unknown[] {
     return this.items.flatMap(({ type, span }) => {
-      const tools = type === 'additional_tools' ? fieldOf(span, 'tools')?.value : undefined;
+      const tools = type === 'additional_tools' ? fieldOf(span, 'tools') : undefined;
       return tools ? [jsonOf(this.body, tools)] : [];
     });
   }
@@ -210,11 +214,7 @@ export class ItemGroup extends NamedMessage implements WireMessage {
 
   private readContent(): Content {
     const content = this.spoken?.content() ?? plain('');
-    const weights = this.otherWeights;
-    const flat = weights.reduce((sum, weight) => sum + weight.flat, 0);
-    if (flat === 0) return content;
-    const encrypted = weights.reduce((sum, weight) => sum + (weight.encrypted ?? 0), 0);
-    return { ...content, weight: { ...content.weight, flat: content.weight.flat + flat, encrypted } };
+    return withEncrypted(content, sumOfWeights(this.otherWeights));
   }
 
   protected override said(): Uint8Array {

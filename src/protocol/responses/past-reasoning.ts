@@ -1,7 +1,8 @@
 /** What a turn of the model can do without once it is old: its reasoning items. */
-import type { Reasoning, Thinking, Weight } from '../../memory/conversation/message.ts';
+import type { Reasoning, Thinking } from '../../memory/conversation/message.ts';
 import { levels } from '../json/outline.ts';
-import { type Splice, within } from '../json/spans.ts';
+import { bytesOf, type Splice, within } from '../json/spans.ts';
+import { sumOfWeights } from '../parts.ts';
 import { thinkingIn } from '../thinking.ts';
 import type { Item } from './item.ts';
 
@@ -17,7 +18,11 @@ export function reasoningIn(items: readonly Item[]): Reasoning | undefined {
   const others = items.filter(({ type }) => type !== 'reasoning');
   if (thoughts.length === 0 || others.length === 0) return undefined;
   if (!others.every(({ type }) => FREE.has(type))) return undefined;
-  return { form: 'items', weight: weightOf(thoughts), bytes: bytesOf(thoughts) };
+  return {
+    form: 'items',
+    weight: sumOfWeights(thoughts.map((item) => item.weight())),
+    bytes: sizeOf(thoughts),
+  };
 }
 
 /** All thinking among the items of a turn of the model, also what gateways put into other items. */
@@ -25,35 +30,15 @@ export function thinkingAmong(items: readonly Item[]): Thinking | undefined {
   const thoughts = items.filter(({ type }) => type === 'reasoning');
   const inside = items.map((item) => item.thinkingInside()).filter((found) => found !== undefined);
   if (thoughts.length === 0 && inside.length === 0) return undefined;
-  const weight = weightOf(thoughts);
-  const sum = (count: (found: Omit<Thinking, 'isAll'>) => number): number =>
-    inside.reduce((all, found) => all + count(found), 0);
   return {
-    weight: {
-      texts: [...weight.texts, ...inside.flatMap(({ weight: { texts } }) => texts)],
-      flat: weight.flat + sum((found) => found.weight.flat),
-      encrypted: (weight.encrypted ?? 0) + sum((found) => found.weight.encrypted ?? 0),
-    },
-    bytes: bytesOf(thoughts) + sum(({ bytes }) => bytes),
-    blocks: thoughts.length + sum(({ blocks }) => blocks),
+    weight: sumOfWeights([...thoughts.map((item) => item.weight()), ...inside.map(({ weight }) => weight)]),
+    bytes: inside.reduce((sum, { bytes }) => sum + bytes, sizeOf(thoughts)),
+    blocks: inside.reduce((sum, { blocks }) => sum + blocks, thoughts.length),
     isAll: thoughts.length === items.length,
   };
 }
 
-function weightOf(items: readonly Item[]): Weight {
-  const weights = items.map((item) => item.weight());
-  const sum = (count: (weight: Weight) => number): number =>
-    weights.reduce((all, weight) => all + count(weight), 0);
-  return {
-    texts: weights.flatMap(({ texts }) => texts),
-    flat: sum(({ flat }) => flat),
-    encrypted: sum(({ encrypted }) => encrypted ?? 0),
-  };
-}
-
-function bytesOf(items: readonly Item[]): number {
-  return items.reduce((all, { span }) => all + span.end - span.start, 0);
-}
+const sizeOf = (items: readonly Item[]): number => bytesOf(items.map(({ span }) => span));
 
 /**
  * Cuts what an item has of the thinking that is cleared: the fields of gateways, and its `id`.

@@ -1,24 +1,9 @@
 /** Which kinds of items an upstream's error names: by a place in the input, an id, or the kind. */
-import type { Outline } from '../json/outline.ts';
-import { fieldOf, jsonOf, scanObject } from '../json/spans.ts';
+import { type Outline, only } from '../json/outline.ts';
+import { stringIn, topField } from '../json/spans.ts';
 import { MOST_MESSAGES } from '../model-request.ts';
 
-const IDENTIFIED: Outline = {
-  fields: new Map([
-    [
-      'input',
-      {
-        items: {
-          fields: new Map([
-            ['type', {}],
-            ['id', {}],
-          ]),
-        },
-        most: MOST_MESSAGES,
-      },
-    ],
-  ]),
-};
+const IDENTIFIED: Outline = { items: only(['type', 'id']), most: MOST_MESSAGES };
 
 /** `input[3].results`, `input.3.results`, and pydantic's `"loc": ["body", "input", 3]`. */
 const PLACE = /\binput(?:\[|\.|",\s*(?:"list\[[^"]*",\s*)?)(\d+)\b/g;
@@ -35,19 +20,14 @@ export function kindsNamedIn(
   sent: Uint8Array,
   kinds: ReadonlySet<string>,
 ): ReadonlySet<string> {
-  const root = scanObject(sent, IDENTIFIED);
-  const items = (root && fieldOf(root, 'input')?.value.items) ?? [];
+  const items = topField(sent, 'input', IDENTIFIED)?.items ?? [];
   const places = new Set(Array.from(error.matchAll(PLACE), ([, place]) => Number(place)));
   const named = new Set([...kinds].filter((kind) => error.includes(kind)));
   for (const [index, item] of items.entries()) {
-    const textOf = (key: string): string | undefined => {
-      const value = fieldOf(item, key)?.value;
-      return value?.kind === 'string' ? (jsonOf(sent, value) as string) : undefined;
-    };
-    const type = textOf('type') ?? '';
+    const type = stringIn(sent, item, 'type') ?? '';
     if (!kinds.has(type)) continue;
-    const id = textOf('id');
-    if (places.has(index) || (id !== undefined && id !== '' && error.includes(id))) named.add(type);
+    const id = stringIn(sent, item, 'id') ?? '';
+    if (places.has(index) || (id !== '' && error.includes(id))) named.add(type);
   }
   return named;
 }

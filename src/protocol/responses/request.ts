@@ -6,16 +6,16 @@
  * bytes that came.
  */
 
-import { asObject } from '../../lib/json.ts';
+import { asList, asObject, asObjects } from '../../lib/json.ts';
 import type { Result } from '../../lib/result.ts';
 import type { Content, MessageFacts } from '../../memory/conversation/message.ts';
 import { isClaude } from '../../memory/models/families.ts';
 import { canBear } from '../../memory/plan/marks.ts';
 import type { View } from '../../memory/plan/view.ts';
-import { type BodyFault, isOwnField, scanBody } from '../body.ts';
+import { type BodyFault, invalidMessages, isOwnField, scanBody } from '../body.ts';
 import { type CacheMarks, CLAUDE_MARKS, latestMarks, OPENAI_MARKS } from '../edits.ts';
 import { FieldMessage, type FieldValue, fieldValue } from '../field-message.ts';
-import type { JsonSpan, Outline } from '../json/outline.ts';
+import { type JsonSpan, type Outline, only } from '../json/outline.ts';
 import { fieldOf, type Member, memberSplices, type Splice, textOf } from '../json/spans.ts';
 import { KnownMessages, type ReadArray, type SharedArray } from '../known-array.ts';
 import { DeferredTools, namesIn } from '../loaded-tools.ts';
@@ -26,7 +26,7 @@ import {
   ModelRequest,
   type WireMessage,
 } from '../model-request.ts';
-import { isFarFromBefore, movingPlaces } from '../moving-marks.ts';
+import { movingPlaces } from '../moving-marks.ts';
 import { plain } from '../parts.ts';
 import { addTools, type FunctionTool } from '../tools.ts';
 import { type KnownStart, spliceBody } from '../written-bodies.ts';
@@ -39,7 +39,7 @@ const OUTLINE: ReadonlyMap<string, Outline> = new Map([
   [
     'input',
     {
-      items: { fields: new Map(READ_FIELDS.map((field) => [field, {}])) },
+      items: only(READ_FIELDS),
       most: MOST_MESSAGES,
       counted: true,
     },
@@ -89,7 +89,7 @@ export class ResponsesRequest extends ModelRequest {
     shared: SharedArray | undefined,
   ) {
     super(bytes, root, ['tools']);
-    const instructions = fieldOf(root, INSTRUCTIONS)?.value;
+    const instructions = fieldOf(root, INSTRUCTIONS);
     const before = instructions?.kind === 'string' ? [fieldValue(bytes, instructions)] : [];
     const known = new KnownMessages<MessageFacts, ItemFacts>(shared, before);
     this.before = before.map((value, at) => new Text(value, 'preamble', known.before(at)));
@@ -152,10 +152,6 @@ export class ResponsesRequest extends ModelRequest {
     return asObject(this.field('text')).verbosity;
   }
 
-  get isFarFromBefore(): boolean {
-    return isFarFromBefore(this.messages, partsOf);
-  }
-
   override get asksReasoning(): boolean {
     return this.addedInclude.length === 0;
   }
@@ -182,7 +178,7 @@ export class ResponsesRequest extends ModelRequest {
   override readonly hasCompaction = true;
 
   override get compaction(): { readonly threshold: number | undefined } | undefined {
-    const entry = this.managementEntries.map(asObject).find(({ type }) => type === 'compaction');
+    const entry = asObjects(this.field(MANAGEMENT)).find(({ type }) => type === 'compaction');
     if (!entry) return undefined;
     const threshold = entry.compact_threshold;
     const isOne = typeof threshold === 'number' && threshold >= 1;
@@ -281,7 +277,7 @@ export class ResponsesRequest extends ModelRequest {
     if (!moves || most === 0) return latestMarks(view, most);
     const bears = (message: WireMessage, index: number): boolean => canBear(message, index, view ?? NO_EDITS);
     const { messages } = this;
-    const ours = movingPlaces({ messages, bears, parts: partsOf, endsUnmarked: true }).slice(-most);
+    const ours = movingPlaces({ messages, bears, endsUnmarked: true }).slice(-most);
     return [...ours, ...latestMarks(view, most - ours.length)];
   }
 
@@ -304,12 +300,7 @@ export class ResponsesRequest extends ModelRequest {
 
   /** What `context_management` asks for other than a compaction. */
   private get otherEntries(): readonly unknown[] {
-    return this.managementEntries.filter((entry) => asObject(entry).type !== 'compaction');
-  }
-
-  private get managementEntries(): readonly unknown[] {
-    const entries = this.field(MANAGEMENT);
-    return Array.isArray(entries) ? entries : [];
+    return asList(this.field(MANAGEMENT)).filter((entry) => asObject(entry).type !== 'compaction');
   }
 
   /**
@@ -324,7 +315,7 @@ export class ResponsesRequest extends ModelRequest {
     const spliced = (...splices: Splice[]): AddedMessages => ({ splices, members: [] });
     const inserted = (at: number, text: string): Splice[] =>
       text === '' ? [] : [{ start: at, end: at, with: text }];
-    const input = fieldOf(this.root, 'input')?.value;
+    const input = fieldOf(this.root, 'input');
     if (both === '') return spliced();
     if (!input || input.kind === 'literal')
       return { splices: [], members: [{ key: 'input', json: `[${both}]` }] };
@@ -354,17 +345,10 @@ export function readResponsesRequest(
   const scanned = scanBody(bytes, OUTLINE, shared);
   if (!scanned.ok) return scanned;
   const root = scanned.value;
-  const input = fieldOf(root, 'input')?.value;
+  const input = fieldOf(root, 'input');
   const isAbsent = !input || (input.kind === 'literal' && textOf(bytes, input) === 'null');
   if (!isAbsent && input.kind !== 'string' && input.kind !== 'array')
-    return {
-      ok: false,
-      reason: {
-        code: 'invalid_messages',
-        param: 'input',
-        message: 'The field input must be a string or an array of items.',
-      },
-    };
+    return invalidMessages('input', 'The field input must be a string or an array of items.');
   return { ok: true, value: new ResponsesRequest(bytes, root, isAbsent ? undefined : input, shared) };
 }
 
@@ -372,11 +356,6 @@ export function readResponsesRequest(
 interface AddedMessages {
   readonly splices: readonly Splice[];
   readonly members: readonly Member[];
-}
-
-/** How many parts a message has, as a cache counts them. */
-function partsOf(message: WireMessage): number {
-  return message instanceof ItemGroup ? message.items.length : 1;
 }
 
 /** A string that is a whole message: `instructions`, or an input that is not an array. */

@@ -1,8 +1,7 @@
 /** Edits of the upstream's `response` objects and of events with one, in their original bytes. */
 
-import { asString } from '../../lib/json.ts';
 import { type JsonSpan, levels, type Outline } from '../json/outline.ts';
-import { cutMembers, fieldOf, jsonOf, type Splice, scanObject, splice } from '../json/spans.ts';
+import { cutMembers, fieldOf, type Splice, scanObject, spliceAll, stringIn } from '../json/spans.ts';
 
 const MOST_FIELDS = 1_000;
 
@@ -26,7 +25,7 @@ export function responseSplices(
   names: ReadonlySet<string>,
   changes: Changes = {},
 ): Splice[] {
-  const tools = fieldOf(response, 'tools')?.value.items ?? [];
+  const tools = fieldOf(response, 'tools')?.items ?? [];
   const cut = cutMembers(tools, (index) => isNamed(bytes, tools[index], names));
   return [...fieldSplices(response, changes), ...cut];
 }
@@ -46,26 +45,23 @@ export function changedEvent(
 ): string | undefined {
   const bytes = new TextEncoder().encode(data);
   const event = scanObject(bytes, EVENT);
-  const response = event && fieldOf(event, 'response')?.value;
+  const response = event && fieldOf(event, 'response');
   const splices = [
     ...(event ? fieldSplices(event, changes) : []),
     ...(response?.kind === 'object' ? responseSplices(bytes, response, names, inner) : []),
   ];
   if (splices.length === 0) return undefined;
-  return new TextDecoder().decode(splice(bytes, { start: 0, end: bytes.length }, splices));
+  return new TextDecoder().decode(spliceAll(bytes, splices));
 }
 
 function fieldSplices(object: JsonSpan, changes: Changes): Splice[] {
   return Object.entries(changes).flatMap(([key, value]) => {
-    const field = value === undefined ? undefined : fieldOf(object, key)?.value;
+    const field = value === undefined ? undefined : fieldOf(object, key);
     return field ? [{ start: field.start, end: field.end, with: JSON.stringify(value) }] : [];
   });
 }
 
 function isNamed(bytes: Uint8Array, tool: JsonSpan | undefined, names: ReadonlySet<string>): boolean {
-  const value = (key: string): unknown => {
-    const field = tool && fieldOf(tool, key)?.value;
-    return field?.kind === 'string' ? jsonOf(bytes, field) : undefined;
-  };
-  return value('type') === 'function' && names.has(asString(value('name')));
+  if (!tool || stringIn(bytes, tool, 'type') !== 'function') return false;
+  return names.has(stringIn(bytes, tool, 'name') ?? '');
 }

@@ -8,12 +8,18 @@
 import { concat } from '../../lib/bytes.ts';
 import { asObject, parseJson } from '../../lib/json.ts';
 import type { Report } from '../../memory/plan/report.ts';
-import type { AnswerStream, Reword, StreamFault, StreamForm } from '../answers/answer-format.ts';
+import {
+  type AnswerStream,
+  type Reword,
+  reportMember,
+  type StreamFault,
+  type StreamForm,
+} from '../answers/answer-format.ts';
 import { reworded } from '../answers/reword.ts';
 import { saidFault } from '../answers/said-fault.ts';
 import { type Block, eventFrame, Frame } from '../answers/sse.ts';
 import { levels, type Outline } from '../json/outline.ts';
-import { fieldOf, memberSplices, scanJson, splice } from '../json/spans.ts';
+import { fieldOf, scanJson, withMembers } from '../json/spans.ts';
 import { FAILED, failedFrames } from './failed.ts';
 import { changedEvent } from './splices.ts';
 import { IN_PROGRESS, OPENS } from './stream-items.ts';
@@ -174,8 +180,7 @@ export function lastEvent(frame: Frame): { readonly type: string; readonly respo
 /** An event with the report as the last member of its response. */
 function withReport(data: string, report: Report): string {
   const bytes = encoder.encode(data);
-  const response = fieldOf(scanJson(bytes, EVENT), 'response')?.value;
+  const response = fieldOf(scanJson(bytes, EVENT), 'response');
   if (response?.kind !== 'object') return data;
-  const added = memberSplices(response, () => false, [{ key: 'memory', json: JSON.stringify(report) }]);
-  return decoder.decode(splice(bytes, { start: 0, end: bytes.length }, added));
+  return decoder.decode(withMembers(bytes, response, [reportMember(report)]));
 }

@@ -75,7 +75,7 @@ export class MessageFeed extends AnswerFeed {
   /** A call has the bytes of its input; one that is cut short is none. */
   whole(json: Uint8Array): void {
     const root = scanObject(json, levels(3));
-    const content = root && fieldOf(root, 'content')?.value;
+    const content = root && fieldOf(root, 'content');
     if (!root || content?.items === undefined) {
       const error = parseObject(new TextDecoder().decode(json))?.error;
       const status = isObject(error) ? statusOf(error.type) : 502;
@@ -88,7 +88,7 @@ export class MessageFeed extends AnswerFeed {
       const content_block = asObject(jsonOf(json, item));
       const isLast = index === content.items.length - 1;
       if (content_block.type === 'tool_use' && isLast && REASONS.get(stop_reason) === 'length') break;
-      const input = fieldOf(item, 'input')?.value;
+      const input = fieldOf(item, 'input');
       this.take({ type: 'content_block_start', index, content_block });
       const delta = input && { type: 'input_json_delta', partial_json: textOf(json, input) };
       if (delta) this.take({ type: 'content_block_delta', index, delta });

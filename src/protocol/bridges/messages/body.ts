@@ -4,12 +4,12 @@
  * The marks of the prompt cache that the view has are kept: for Claude's models chat has the same
  * ones. Only a body without any gets Precis's here, if it may.
  */
-import { asObject, asString, isObject, type JsonObject } from '../../../lib/json.ts';
+import { asObject, asObjects, asString, isObject, type JsonObject } from '../../../lib/json.ts';
 import { claudeTermsOf } from '../../../memory/models/claude-terms.ts';
 import { longestAnswerOf } from '../../../memory/models/facts.ts';
 import { MARK_FIELD } from '../../messages/block.ts';
 import type { Bridge, BridgeOptions, ChatBody } from '../bridge.ts';
-import { fieldsIn, fieldTable, formOf, isEmpty, obstacleIn, partsIn, says } from '../chat-fields.ts';
+import { fieldsIn, fieldTable, formOf, isEmpty, obstacleIn, says } from '../chat-fields.ts';
 import { readerOf } from '../feed.ts';
 import { ShortNames } from '../short-names.ts';
 import { MessageFeed } from './answer.ts';
@@ -49,7 +49,7 @@ export const messagesBridge: Bridge = {
   api: 'messages',
   /** Tools of other types have answers that chat can't show, or inputs that are no objects. */
   obstacle(chat) {
-    const isOther = partsIn(chat.tools).some(({ type }) => (type ?? 'function') !== 'function');
+    const isOther = asObjects(chat.tools).some(({ type }) => (type ?? 'function') !== 'function');
     return obstacleIn(chat, FIELDS) ?? (isOther ? 'tools' : undefined);
   },
   body(chat, kept, options) {

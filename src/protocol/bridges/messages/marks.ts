@@ -32,9 +32,8 @@ export function withOwnMarks(body: Markable, model: string): Markable {
   const [ofTools = 0, ofSystem = 0] = sizes;
   const marks = marksOfHead(model, ofTools, ofSystem);
   const places = movingPlaces({
-    messages: turns,
+    messages: turns.map((turn) => ({ ...turn, parts: turn.blocks.length })),
     bears: (turn) => bearing(turn) >= 0,
-    parts: (turn) => turn.blocks.length,
     endsUnmarked: false,
   });
   return {

@@ -3,14 +3,14 @@
  * type that chat does not have is taken for a block, as gateways take it.
  */
 import { Buffer } from 'node:buffer';
-import { asObject, asString, isObject, type JsonObject } from '../../../lib/json.ts';
+import { asObject, asObjects, asString, isObject, type JsonObject } from '../../../lib/json.ts';
 import { MARK_FIELD } from '../../messages/block.ts';
-import { hasOthers, partsIn, says } from '../chat-fields.ts';
+import { hasOthers, says } from '../chat-fields.ts';
 
 /** The blocks of a content. Texts that say nothing are refused by the API, and left out. */
 export function blocksOf(content: unknown): JsonObject[] {
   if (!Array.isArray(content)) return textBlocks(asString(content));
-  return content.map(asObject).flatMap((part) => {
+  return asObjects(content).flatMap((part) => {
     const { [MARK_FIELD]: mark } = part;
     return blocksOfPart(part).map((block) => (isObject(mark) ? { ...block, [MARK_FIELD]: mark } : block));
   });
@@ -68,7 +68,7 @@ const OF_PARTS = new Map(
 
 /** Notes what a block has no place for. */
 export function noteParts(content: unknown, notices: Set<string>): void {
-  for (const part of partsIn(content)) {
+  for (const part of asObjects(content)) {
     const { detail = 'auto' } = asObject(part.image_url);
     const known = OF_PARTS.get(asString(part.type));
     if (detail !== 'auto') notices.add('image_detail_dropped');

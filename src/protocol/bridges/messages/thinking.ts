@@ -2,12 +2,12 @@
  * How much the model thinks, what is left of the sampling beside it, and thinking that a caller
  * sends back by itself (https://platform.claude.com/docs/en/build-with-claude/thinking).
  */
-import { asObject, asString, isObject, type JsonObject } from '../../../lib/json.ts';
+import { asObject, asObjects, asString, isObject, type JsonObject } from '../../../lib/json.ts';
 import type { ClaudeTerms } from '../../../memory/models/claude-terms.ts';
 import { PROVIDER_FIELDS, THINKING_BLOCKS } from '../../chat/reasoning.ts';
 import { isThinking } from '../../messages/answer-blocks.ts';
 import type { ChatBody } from '../bridge.ts';
-import { hasOthers, partsIn, says } from '../chat-fields.ts';
+import { hasOthers, says } from '../chat-fields.ts';
 
 /** The shares of the answer's tokens that an effort may take, where a model takes a budget. */
 const SHARES: ReadonlyMap<string, number> = new Map([
@@ -118,9 +118,9 @@ export const DETAIL_FORMAT = 'anthropic-claude-v1';
 export function echoedThinking(message: JsonObject): JsonObject[] {
   const { reasoning_details, content, [THINKING_BLOCKS]: listed, [PROVIDER_FIELDS]: fields } = message;
   const lists = [
-    partsIn(reasoning_details).flatMap(blockOfDetail),
-    partsIn(listed ?? asObject(fields)[THINKING_BLOCKS]),
-    partsIn(content),
+    asObjects(reasoning_details).flatMap(blockOfDetail),
+    asObjects(listed ?? asObject(fields)[THINKING_BLOCKS]),
+    asObjects(content),
   ];
   const signed = lists.map((list) =>
     list.filter((block) => isThinking(block) && asString(block.signature ?? block.data) !== ''),

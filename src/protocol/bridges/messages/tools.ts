@@ -2,7 +2,7 @@
  * Tools and their choice
  * (https://platform.claude.com/docs/en/agents-and-tools/tool-use/implement-tool-use).
  */
-import { asObject, asString, isObject, type JsonObject } from '../../../lib/json.ts';
+import { asList, asObject, asObjects, asString, isObject, type JsonObject } from '../../../lib/json.ts';
 import type { ClaudeTerms } from '../../../memory/models/claude-terms.ts';
 import { MARK_FIELD } from '../../messages/block.ts';
 import { LISTED, listIn, nameOf } from '../../tool-choice.ts';
@@ -25,7 +25,7 @@ export function toolsFrom(
   names: ShortNames,
   notices: Set<string>,
 ): ToolFields {
-  const all = Array.isArray(tools) ? tools.map(asObject) : [];
+  const all = asObjects(tools);
   if (all.length === 0) return { tools: [], isForced: false };
   const { mode, allowed } = choiceIn(choice);
   const left = allowed ? all.filter((tool) => allowed.has(nameOf(tool))) : all;
@@ -89,10 +89,10 @@ function objectSchema(schema: JsonObject, notices: Set<string>): JsonObject {
   notices.add('union_of_parameters_joined');
   const { [union]: listed, ...rest } = schema;
   const variants = (listed as unknown[]).map((variant) => asObject(resolved(variant, schema)));
-  const required = variants.map((variant) => (Array.isArray(variant.required) ? variant.required : []));
+  const required = variants.map((variant) => asList(variant.required));
   const isAll = union === 'allOf';
   const shared = required.flat().filter((name) => isAll || required.every((names) => names.includes(name)));
-  const own = Array.isArray(rest.required) ? rest.required : [];
+  const own = asList(rest.required);
   return objectSchema(
     {
       ...rest,

@@ -8,7 +8,15 @@
  *
  * https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages
  */
-import { asObject, asString, isObject, type JsonObject, parseJson, parseObject } from '../../../lib/json.ts';
+import {
+  asObject,
+  asObjects,
+  asString,
+  isObject,
+  type JsonObject,
+  parseJson,
+  parseObject,
+} from '../../../lib/json.ts';
 import { isThinking } from '../../messages/answer-blocks.ts';
 import { MARK_FIELD } from '../../messages/block.ts';
 import type { BridgeOptions, ChatBody, KeptOutput } from '../bridge.ts';
@@ -207,8 +215,7 @@ function answerBlocks(message: JsonObject, kept: KeptOutput | undefined, writing
 
 /** The last mark of an answer, wherever its caller has put it. */
 function markIn({ content, [MARK_FIELD]: mark }: JsonObject): unknown {
-  const parts = Array.isArray(content) ? content.map(asObject) : [];
-  return mark ?? parts.findLast((part) => isObject(part[MARK_FIELD]))?.[MARK_FIELD];
+  return mark ?? asObjects(content).findLast((part) => isObject(part[MARK_FIELD]))?.[MARK_FIELD];
 }
 
 /** What is kept is sent with its own bytes, unless something has to change in it. */

@@ -4,7 +4,7 @@
  * on. System messages stay messages: `instructions` come after `input` in newer models, and would
  * not be at the beginning of what is cached.
  */
-import { asObject, asString, isObject, type JsonObject } from '../../../lib/json.ts';
+import { asList, asObject, asString, isObject, type JsonObject } from '../../../lib/json.ts';
 import { mayReason } from '../../../memory/models/upstream-apis.ts';
 import { nameOf } from '../../tool-choice.ts';
 import type { Bridge, BridgeOptions, ChatBody } from '../bridge.ts';
@@ -46,7 +46,7 @@ export const responsesBridge: Bridge = {
     const fields = { ...same, ...fieldsFrom(chat, options, names, notices) };
     const input = inputOf(chat, kept, options, { names, notices });
     const json = `${JSON.stringify(fields).slice(0, -1)},"input":${input}}`;
-    const asked = { names, tools: new Set(toolsIn(chat).map(nameOf)) };
+    const asked = { names, tools: new Set(asList(chat.tools).map(nameOf)) };
     const reader = readerOf(formOf(chat, options), (writer) => new ResponseFeed(asked, writer));
     return { path: 'responses', headers: [], body: encoder.encode(json), reader, notices: [...notices] };
   },
@@ -61,7 +61,7 @@ function fieldsFrom(
 ): JsonObject {
   const { include_obfuscation } = asObject(chat.stream_options);
   const searched = isObject(chat.web_search_options) ? [webSearchFrom(chat.web_search_options)] : [];
-  const tools = [...toolsIn(chat).map((tool) => toolFrom(tool, names)), ...searched];
+  const tools = [...asList(chat.tools).map((tool) => toolFrom(tool, names)), ...searched];
   return {
     store: chat.store ?? false,
     ...includeFrom(chat),
@@ -89,10 +89,9 @@ function member(name: string, value: JsonObject): JsonObject {
 
 /** Models that don't reason refuse to be asked for reasoning. */
 function includeFrom({ model, include, logprobs }: ChatBody): JsonObject {
-  const asked: unknown[] = Array.isArray(include) ? include : [];
   const reasoning = mayReason(asString(model)) ? ['reasoning.encrypted_content'] : [];
   const probabilities = logprobs === true ? ['message.output_text.logprobs'] : [];
-  const all = [...new Set([...asked, ...reasoning, ...probabilities])];
+  const all = [...new Set([...asList(include), ...reasoning, ...probabilities])];
   return all.length > 0 ? { include: all } : {};
 }
 
@@ -102,8 +101,4 @@ function lengthFrom({ max_completion_tokens, max_tokens }: ChatBody, notices: Se
   const isFewer = typeof most === 'number' && most > 0 && most < FEWEST_TOKENS;
   if (isFewer) notices.add('max_tokens_raised');
   return { max_output_tokens: isFewer ? FEWEST_TOKENS : most };
-}
-
-function toolsIn({ tools }: ChatBody): unknown[] {
-  return Array.isArray(tools) ? tools : [];
 }

@@ -2,7 +2,7 @@
  * The events of a response as deltas of a chat message. A whole item says what no event before it
  * has said, so an answer without a stream is made of its items alone, in the same way.
  */
-import { asObject, asString, isObject, type JsonObject, parseObject } from '../../../lib/json.ts';
+import { asList, asObject, asObjects, asString, isObject, type JsonObject, parseObject } from '../../../lib/json.ts';
 import { withMovedCitations } from '../../chat/citations.ts';
 import { indexOf, type KnownItem, type StreamEvent, StreamItems } from '../../responses/stream-items.ts';
 import type { AnswerWriter } from '../answer-writer.ts';
@@ -141,7 +141,7 @@ export class AnswerDeltas {
   }
 
   private write(state: SaidItem, at: number, text: string, logprobs: unknown): void {
-    const given = Array.isArray(logprobs) ? logprobs.map(withBytes) : [];
+    const given = asList(logprobs).map(withBytes);
     const start = this.writer.text(text, this.message !== state, given);
     this.message = state;
     if (!state.parts.has(at)) state.parts.set(at, { start, citations: 0 });
@@ -153,7 +153,7 @@ export class AnswerDeltas {
     const part = state.parts.get(at) ?? { start: this.writer.length, citations: 0 };
     state.parts.set(at, part);
     part.citations += annotations.length;
-    const cited = annotations.map(asObject).map(({ type, ...rest }) => ({ type, [asString(type)]: rest }));
+    const cited = asObjects(annotations).map(({ type, ...rest }) => ({ type, [asString(type)]: rest }));
     this.writer.beside(withMovedCitations({ annotations: cited }, part.start));
   }
 
@@ -187,13 +187,12 @@ export class AnswerDeltas {
       }
       this.say(state, { ...whole, kind: 'content', text: asString(text), logprobs });
       const known = state.parts.get(at)?.citations ?? 0;
-      this.cite(state, at, Array.isArray(annotations) ? annotations.slice(known) : []);
+      this.cite(state, at, asList(annotations).slice(known));
     }
   }
 
   private endedReasoning(state: SaidItem, item: JsonObject): void {
-    const summary = Array.isArray(item.summary) ? item.summary.map(asObject) : [];
-    const parts = { summary_index: summary, content_index: partsOf(item) };
+    const parts = { summary_index: asObjects(item.summary), content_index: partsOf(item) };
     for (const [group, texts] of Object.entries(parts))
       for (const [at, { text }] of texts.entries())
         this.say(state, { kind: 'thought', isDone: true, group, at, text: asString(text) });
@@ -231,8 +230,6 @@ function numberIn(fields: JsonObject, key: string): number {
 /** A token's probability, with the member that chat requires. */
 function withBytes(token: unknown): JsonObject {
   const { top_logprobs, ...fields } = asObject(token);
-  const top = Array.isArray(top_logprobs)
-    ? top_logprobs.map((one) => ({ bytes: null, ...asObject(one) }))
-    : [];
+  const top = asObjects(top_logprobs).map((one) => ({ bytes: null, ...one }));
   return { bytes: null, ...fields, top_logprobs: top };
 }

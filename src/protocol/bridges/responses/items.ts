@@ -1,5 +1,5 @@
 /** Items of an answer: their calls in chat's form, their usage, and how they are kept. */
-import { asObject, asString, isObject, type JsonObject, parseJson } from '../../../lib/json.ts';
+import { asObject, asObjects, asString, isObject, type JsonObject, parseJson } from '../../../lib/json.ts';
 import { inputText } from '../../call-input.ts';
 import type { CallType, ChunkHead } from '../answer-writer.ts';
 import type { KeptOutput } from '../bridge.ts';
@@ -25,7 +25,7 @@ export function isPack({ type, name }: JsonObject, { tools }: Asked): boolean {
 export function unpacked(item: JsonObject, asked: Asked): readonly JsonObject[] {
   if (!isPack(item, asked)) return [item];
   const { tool_uses } = asObject(parseJson(asString(item.arguments)));
-  const uses = Array.isArray(tool_uses) ? tool_uses.map(asObject) : [];
+  const uses = asObjects(tool_uses);
   const areCalls = uses.every(({ recipient_name }) => typeof recipient_name === 'string');
   if (uses.length === 0 || !areCalls) return [item];
   const { id: _, ...call } = item;
@@ -94,7 +94,7 @@ export function outputIn({ output }: JsonObject): JsonObject[] | undefined {
 /** The parts of a message, or of reasoning. A message that was kept is a text. */
 export function partsOf({ content }: JsonObject): JsonObject[] {
   if (typeof content === 'string') return [{ type: 'output_text', text: content }];
-  return Array.isArray(content) ? content.map(asObject) : [];
+  return asObjects(content);
 }
 
 function textOf({ text, refusal }: JsonObject): string {

@@ -3,7 +3,7 @@
  * this output; any other in the plain form, the only one that has no ids
  * (https://platform.openai.com/docs/api-reference/responses/create, `EasyInputMessage`).
  */
-import { asObject, asString, isObject, type JsonObject, parseJson } from '../../../lib/json.ts';
+import { asObject, asObjects, asString, isObject, type JsonObject, parseJson } from '../../../lib/json.ts';
 import type { BridgeOptions, ChatBody, KeptOutput } from '../bridge.ts';
 import { callsIn, isThought, noteMembers, says } from '../chat-fields.ts';
 import type { ShortNames } from '../short-names.ts';
@@ -132,18 +132,12 @@ function saidIn({ content, refusal }: JsonObject): string {
 
 /** The encrypted reasoning that a client has sent back. */
 function reasoningFrom({ reasoning_details }: JsonObject): JsonObject[] {
-  const details = Array.isArray(reasoning_details) ? reasoning_details.map(asObject) : [];
   return (
-    details
+    asObjects(reasoning_details)
       .filter(({ type, format }) => type === ENCRYPTED_DETAIL.type && format === ENCRYPTED_DETAIL.format)
       // An id alone would name what the upstream has stored, of whomever.
       .filter(({ data }) => asString(data) !== '')
-      .map(({ id, data }) => ({
-        type: 'reasoning',
-        id,
-        summary: [],
-        encrypted_content: data,
-      }))
+      .map(({ id, data }) => ({ type: 'reasoning', id, summary: [], encrypted_content: data }))
   );
 }
 
