@@ -10,6 +10,16 @@ export function wordsOf(...texts: readonly string[]): ReadonlySet<string> {
   return new Set(texts.flatMap((text) => text.split(' ')));
 }
 
+/** The only element; undefined unless there is exactly one. */
+export function onlyOf<Value>(values: Iterable<Value>): Value | undefined {
+  let only: Value | undefined;
+  for (const value of values) {
+    if (only !== undefined) return undefined;
+    only = value;
+  }
+  return only;
+}
+
 /** Whether two lists have the same elements in the same order. */
 export function areSame<Value>(one: readonly Value[], other: readonly Value[]): boolean {
   return one.length === other.length && one.every((element, index) => element === other[index]);

@@ -27,6 +27,11 @@ export function asString(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
+/** The value if it is a number, else 0. */
+export function asNumber(value: unknown): number {
+  return typeof value === 'number' ? value : 0;
+}
+
 /** Parses an object. Undefined if the text is not JSON, or no object. */
 export function parseObject(text: string): JsonObject | undefined {
   const value = parseJson(text);

@@ -29,6 +29,12 @@ export interface CacheMarks {
   readonly refusal: RegExp;
 }
 
+/** What a view edits. */
+export type EditedView = Omit<View, 'tokens' | 'incomplete' | 'marks'>;
+
+/** The view of a request that no plan edits. */
+export const NO_EDITS: EditedView = { removals: new Map(), dropped: new Set() };
+
 /** A message as far as edits need it. */
 interface Spoken {
   readonly span: JsonSpan;

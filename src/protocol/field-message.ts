@@ -18,7 +18,6 @@ export function fieldValue(body: Uint8Array, span: Span): FieldValue {
 export abstract class FieldMessage extends NamedMessage implements WireMessage {
   abstract readonly role: Role;
   abstract readonly wireRole: string;
-  abstract readonly flatTokens: number;
   readonly parts = 1;
   readonly calls = [];
   readonly answers = undefined;

@@ -10,7 +10,6 @@ import { Buffer } from 'node:buffer';
 import { base32, bytesOfBase32 } from '../lib/base32.ts';
 import { REF_START } from '../memory/conversation/refs.ts';
 import type { View } from '../memory/plan/view.ts';
-import { topField } from './json/spans.ts';
 import type { ModelRequest } from './model-request.ts';
 
 /** A hash alone. */
@@ -45,18 +44,15 @@ export function compressedMessages(
   view: View | undefined,
   owns: (ref: string) => boolean,
 ): CompressedMessages {
-  const body = request.write(view);
-  const messages = topField(body, request.conversationField);
+  const messages = request.writtenArray(view);
   if (!messages) throw new Error('a view was written that cannot be read');
   const hashes = new Set<string>();
-  const json = new TextDecoder()
-    .decode(body.subarray(messages.start, messages.end))
-    .replace(REF_IN_MARKER, (marked, ref: string) => {
-      if (!owns(ref)) return marked;
-      const hash = hashOfRef(ref);
-      hashes.add(hash);
-      return `${marked}; hash=${hash}`;
-    });
+  const json = new TextDecoder().decode(messages).replace(REF_IN_MARKER, (marked, ref: string) => {
+    if (!owns(ref)) return marked;
+    const hash = hashOfRef(ref);
+    hashes.add(hash);
+    return `${marked}; hash=${hash}`;
+  });
   return { json, hashes: [...hashes] };
 }
 

@@ -21,6 +21,14 @@ export abstract class NamedMessage<Facts extends MessageFacts = MessageFacts> {
   /** Whether it is a model's message without calls, whose text alone identifies it. */
   protected abstract get isAnswer(): boolean;
 
+  /** See `Message`. */
+  protected abstract readFlatTokens(): number;
+
+  get flatTokens(): number {
+    this.facts.flatTokens ??= this.readFlatTokens();
+    return this.facts.flatTokens;
+  }
+
   get digest(): string {
     this.facts.digest ??= createHash('sha256').update(this.json).digest('base64url');
     return this.facts.digest;

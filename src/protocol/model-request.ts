@@ -2,15 +2,17 @@
 import { bufferOf } from '../lib/bytes.ts';
 import { asObject, isObject } from '../lib/json.ts';
 import type { Message } from '../memory/conversation/message.ts';
+import { leastCachedPrompt } from '../memory/models/least-cached.ts';
+import { canBear } from '../memory/plan/marks.ts';
 import type { View } from '../memory/plan/view.ts';
 import type { Tools } from '../memory/tokens/tokens.ts';
 import type { OwnField } from './body.ts';
-import { type CacheMarks, marksIn, OPENAI_MARKS } from './edits.ts';
+import { type CacheMarks, latestMarks, marksIn, NO_EDITS, OPENAI_MARKS } from './edits.ts';
 import type { JsonSpan } from './json/outline.ts';
-import { fieldOf, jsonOf, type Member, type Splice, textOf } from './json/spans.ts';
+import { fieldOf, jsonOf, type Member, type Splice, textOf, topField } from './json/spans.ts';
 import { KeptContents } from './kept-contents.ts';
 import type { ReadArray } from './known-array.ts';
-import { isFarFromBefore } from './moving-marks.ts';
+import { isFarFromBefore, isTooShort, movingPlaces } from './moving-marks.ts';
 import type { Protocol } from './protocol.ts';
 import { findStoredName, type Opened, type StoredName } from './stored-names.ts';
 import { leavesOurs } from './tool-choice.ts';
@@ -227,6 +229,13 @@ export abstract class ModelRequest {
    */
   abstract write(view: View | undefined, additions?: Additions, kept?: KnownStart): Uint8Array;
 
+  /** The field with the conversation in the body of a view, as JSON; undefined without one. */
+  writtenArray(view: View | undefined): Uint8Array | undefined {
+    const body = this.write(view);
+    const span = topField(body, this.conversationField);
+    return span && body.subarray(span.start, span.end);
+  }
+
   /** Lets go of decoded contents, and keeps none of those that are decoded later. */
   forgetContents(): void {
     this.kept.close();
@@ -316,6 +325,25 @@ export abstract class ModelRequest {
       marksIn(json, 1, field) > 0 && mark.test(bufferOf(json).toString('latin1'));
     const last = this.messages.findLastIndex(({ json }) => isMarked(json));
     return last >= 0 || mark.test(bufferOf(this.bytes).toString('latin1')) ? last : undefined;
+  }
+
+  /**
+   * The messages that get one of Precis's marks: those that move along, the one after the
+   * instructions where the caller sets none, and as many of the view's as have room.
+   *
+   * @param most marks
+   */
+  markedMessages(view: View | undefined, most: number, moves: boolean): readonly number[] {
+    const { messages, model, bytes } = this;
+    const { areCallers } = this.cacheMarks;
+    const least = areCallers ? leastCachedPrompt(model) : 0;
+    if (!moves || most === 0 || isTooShort(bytes.length, least)) return latestMarks(view, most);
+    const bears = (message: WireMessage, index: number): boolean => canBear(message, index, view ?? NO_EDITS);
+    const moving = movingPlaces({ messages, bears, endsUnmarked: !areCallers });
+    const begin = messages.findIndex(({ role }) => role !== 'preamble') - 1;
+    const marksBegin = areCallers && begin >= 0 && this.markedUntil === undefined;
+    const ours = [...(marksBegin ? [begin] : []), ...moving].slice(-most);
+    return [...ours, ...latestMarks(view, most - ours.length)];
   }
 
   /** The value of one of Precis' own fields; undefined if it is absent or null. */

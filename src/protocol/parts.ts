@@ -4,6 +4,7 @@
  */
 
 import { Buffer } from 'node:buffer';
+import { onlyOf } from '../lib/elements.ts';
 import { asObject, asString } from '../lib/json.ts';
 import {
   type Attachment,
@@ -162,16 +163,6 @@ export function readParts(
       for (const at of spans) yield { value: jsonOf(body, at), at };
     },
   };
-}
-
-/** The only part of an array that has one. */
-function onlyOf(parts: Iterable<ReadPart>): ReadPart | undefined {
-  let only: ReadPart | undefined;
-  for (const part of parts) {
-    if (only) return undefined;
-    only = part;
-  }
-  return only;
 }
 
 /** Bytes around the text of a single text part: `[{"type":"text","text":}]`. */

@@ -7,6 +7,7 @@
  * a rule of its own, since inputs of its calls are JSON.)
  */
 import { concat } from '../lib/bytes.ts';
+import { onlyOf } from '../lib/elements.ts';
 import { bareJson, type LeftOut, leftOut } from './json/bare.ts';
 import type { JsonSpan, Span } from './json/outline.ts';
 import { elementsOf, jsonOf, membersOf, textOf } from './json/spans.ts';
@@ -44,11 +45,7 @@ export function saidIn(
 
 /** The text in a list of one text part that says nothing else; undefined for any other list. */
 function onlyText(body: Uint8Array, list: JsonSpan, format: PartFormat): JsonSpan | undefined {
-  let only: JsonSpan | undefined;
-  for (const part of elementsOf(body, list)) {
-    if (only) return undefined;
-    only = part;
-  }
+  const only = onlyOf(elementsOf(body, list));
   if (only?.kind !== 'object') return undefined;
   let type: unknown;
   let text: JsonSpan | undefined;

@@ -84,36 +84,33 @@ export function thinkingIn(
   hasContent = true,
 ): Splice[] {
   const fields = message.fields ?? [];
-  const isThought = (part: JsonSpan): boolean => isThinkingPart(stringIn(bytes, part, 'type'));
   return [
     ...cutMembers(fields, (index) => isReasoning(fields[index]?.key ?? '') || losesToo(index)),
-    ...(hasContent ? cutInside(bytes, message, 'content', isThought) : []),
-    ...cutFieldInside(bytes, message, PROVIDER_FIELDS, THINKING_BLOCKS),
+    ...(hasContent ? thinkingInContent(bytes, message) : []),
+    ...repeatedThinking(bytes, message),
   ];
 }
 
-/** Cuts elements of a list in a field. */
-function cutInside(
-  bytes: Uint8Array,
-  message: JsonSpan,
-  key: string,
-  isCut: (element: JsonSpan) => boolean,
-): Splice[] {
-  const list = fieldOf(message, key);
+/** Cuts the thinking among the parts of a content. */
+function thinkingInContent(bytes: Uint8Array, message: JsonSpan): Splice[] {
+  const list = fieldOf(message, 'content');
   if (list?.kind !== 'array') return [];
   const elements = within(bytes, list, levels(2)).items ?? [];
-  const cut = new Set(elements.flatMap((element, index) => (isCut(element) ? [index] : [])));
+  const cut = new Set(
+    elements.flatMap((part, index) => (isThinkingPart(stringIn(bytes, part, 'type')) ? [index] : [])),
+  );
   // Upstreams refuse an empty list.
   if (cut.size > 0 && cut.size === elements.length)
     return [{ start: list.start, end: list.end, with: 'null' }];
   return cutMembers(elements, (index) => cut.has(index));
 }
 
-function cutFieldInside(bytes: Uint8Array, message: JsonSpan, key: string, member: string): Splice[] {
-  const value = fieldOf(message, key);
+/** Cuts LiteLLM's second list. */
+function repeatedThinking(bytes: Uint8Array, message: JsonSpan): Splice[] {
+  const value = fieldOf(message, PROVIDER_FIELDS);
   if (value?.kind !== 'object') return [];
   const fields = opened(bytes, value).fields ?? [];
-  return cutMembers(fields, (index) => fields[index]?.key === member);
+  return cutMembers(fields, (index) => fields[index]?.key === THINKING_BLOCKS);
 }
 
 /** Whether an assistant message says nothing beside its thinking: upstreams refuse that. */
@@ -148,7 +145,7 @@ function ofItems(bytes: Uint8Array, items: readonly JsonSpan[]): Splice[] {
           const key = fields[at]?.key ?? '';
           return isReasoning(key) || (follows && key === 'id');
         }),
-        ...cutInside(bytes, item, 'content', (part) => isThinkingPart(stringIn(bytes, part, 'type'))),
+        ...thinkingInContent(bytes, item),
       );
     }
     follows = type === 'reasoning' || (follows && isAnswers);

@@ -4,16 +4,7 @@ import { Buffer } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import type { Tools } from '../memory/tokens/tokens.ts';
 import type { JsonSpan } from './json/outline.ts';
-import {
-  bytesOf,
-  fieldOf,
-  type Member,
-  type Splice,
-  spliceAll,
-  textOf,
-  topField,
-  wrapSplices,
-} from './json/spans.ts';
+import { bytesOf, type Edits, fieldOf, spliceAll, textOf, topField, wrapSplices } from './json/spans.ts';
 import { allowSplices, nameOf } from './tool-choice.ts';
 
 /**
@@ -80,19 +71,13 @@ export function toolsWith(tools: Tools | undefined, definitions: readonly string
   };
 }
 
-/** The edits that add our tools to a body. */
-interface AddedTools {
-  readonly splices: readonly Splice[];
-  readonly members: readonly Member[];
-}
-
 /**
  * Appends tools to the caller's, and to those that the caller allows.
  *
  * @param root of a body whose `tools` are a list, null or absent
  * @param definitions each as its JSON
  */
-export function addTools(bytes: Uint8Array, root: JsonSpan, definitions: readonly string[]): AddedTools {
+export function addTools(bytes: Uint8Array, root: JsonSpan, definitions: readonly string[]): Edits {
   if (definitions.length === 0) return { splices: [], members: [] };
   const definition = definitions.join(',');
   const tools = fieldOf(root, 'tools');

@@ -11,13 +11,7 @@ import { baseName } from '../../memory/models/families.ts';
 import { bindsThinking, reasoningTermsOf } from '../../memory/models/past-reasoning.ts';
 import { marksChoiceOf } from '../../memory/modes/strategy.ts';
 import { isCleared } from '../../memory/plan/edits-before.ts';
-import type {
-  BridgedApi,
-  BridgedBody,
-  BridgeRefusal,
-  ChatBody,
-  KeptOutput,
-} from '../../protocol/bridges/bridge.ts';
+import type { BridgedApi, BridgeRefusal, ChatBody, KeptOutput } from '../../protocol/bridges/bridge.ts';
 import { BRIDGES } from '../../protocol/bridges/bridges.ts';
 import { unsupported } from '../../protocol/bridges/chat-fields.ts';
 import { outputsIn } from '../../protocol/bridges/kept-outputs.ts';
@@ -121,7 +115,10 @@ export class BridgedCall {
       ...(plain > 0 ? { plain_answers: plain } : {}),
       ...(notices.length > 0 ? { notices: [...notices] } : {}),
     };
-    const answer = await this.send(scopeOver(api, scope), written, sending.options);
+    const { listed, body } = written;
+    const headers = [...(sending.options.headers ?? []), ...written.headers];
+    const options = { ...sending.options, headers, listed };
+    const answer = await askUpstream(scopeOver(api, scope), `/${written.path}`, body, options);
     return chatAnswer(answer, {
       reader: written.reader,
       streams: chat.stream === true,
@@ -133,15 +130,6 @@ export class BridgedCall {
   /** The outputs of earlier answers are not sent again. */
   async forget(): Promise<void> {
     await this.kept?.forget();
-  }
-
-  private send(
-    over: RequestScope,
-    { path, headers, listed, body }: BridgedBody,
-    options: AskOptions,
-  ): Promise<CountedAnswer> {
-    const added = [...(options.headers ?? []), ...headers];
-    return askUpstream(over, `/${path}`, body, { ...options, headers: added, listed });
   }
 
   private async outputs(

@@ -185,12 +185,7 @@ export class KeptAnswers implements ReasoningSource {
     { memory, remembered }: StoredConversation,
   ): Promise<Seen<StoredAnswer | null>[]> {
     const at = Date.now();
-    const find = () =>
-      within(
-        TIME_LIMITS.keptRoundsMs,
-        memory((stub) => stub.keptAnswers.find(keys)),
-      );
-    const rows = await this.answered.call.scope.timings.measure('store', find);
+    const rows = await this.asked(() => memory((stub) => stub.keptAnswers.find(keys)));
     return keys.map((key, index) => {
       const wasNotKept = remembered.of('keptAnswers').last(key)?.value === NOT_KEPT;
       const value = rows[index] ?? (wasNotKept ? NOT_KEPT : null);
@@ -259,12 +254,7 @@ export class KeptAnswers implements ReasoningSource {
     found: Map<string, string>,
   ): Promise<void> {
     const keys = some.map(({ key }) => key);
-    const read = () =>
-      within(
-        TIME_LIMITS.keptRoundsMs,
-        memory((stub) => stub.keptAnswers.read(keys)),
-      );
-    const outputs = await this.answered.call.scope.timings.measure('store', read);
+    const outputs = await this.asked(() => memory((stub) => stub.keptAnswers.read(keys)));
     for (const [index, key] of keys.entries()) {
       const sealed = outputs[index];
       const opened = sealed && (await openBytes(tenant, 'answer', `${name} ${key}`, sealed));
@@ -272,6 +262,11 @@ export class KeptAnswers implements ReasoningSource {
       // It has left since its row was read.
       else remembered.of('keptAnswers').drop(key);
     }
+  }
+
+  private asked<Value>(ask: () => Promise<Value>): Promise<Value> {
+    const { timings } = this.answered.call.scope;
+    return timings.measure('store', () => within(TIME_LIMITS.keptRoundsMs, ask()));
   }
 
   private failed(message: string, error: unknown): void {

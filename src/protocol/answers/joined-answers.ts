@@ -1,6 +1,7 @@
 /** What all joined answers share: who answers the calls, and the usage of all answers. */
 import type { TokenUsage } from '../../memory/plan/report.ts';
 import type { JoinedAnswers, JoinedForm, Joining } from './answer-format.ts';
+import type { Frame } from './sse.ts';
 import type { UsageTally } from './usage.ts';
 
 /**
@@ -12,6 +13,8 @@ export abstract class CallSorter {
   protected readonly names: ReadonlySet<string>;
   private readonly mayAnswer: () => boolean;
   private decided: 'ours' | 'callers' | undefined;
+  /** Whether the caller sees no texts of this answer. */
+  hidesTexts = false;
 
   /** See `Joining`. */
   constructor(names: ReadonlySet<string>, mayAnswer: () => boolean) {
@@ -76,5 +79,35 @@ export abstract class CountedAnswers implements JoinedAnswers {
   protected goOn(): void {
     this.isLater = true;
     this.tally.begin();
+  }
+}
+
+/** Streams of which texts may wait until it is known who answers the calls after them. */
+export abstract class WaitingStreams<Event, Sorter extends CallSorter> extends CountedAnswers {
+  isThrough = false;
+  protected sorter: Sorter = this.newSorter();
+  /** Sorts what waits. */
+  protected scout: Sorter = this.newSorter();
+  /** From the first text on. */
+  protected readonly waiting: Event[] = [];
+
+  protected abstract newSorter(): Sorter;
+  /** The frames that replace an event that need not wait. */
+  protected abstract taken(event: Event): Frame[];
+
+  /** Only an event ends an answer; how the connection ends decides nothing. */
+  end(): void {}
+
+  protected override goOn(): void {
+    super.goOn();
+    this.isThrough = false;
+    this.sorter = this.newSorter();
+    this.scout = this.newSorter();
+  }
+
+  /** The frames of all that waits. @param hides whether texts of this answer are not shown */
+  protected settled(hides: boolean): Frame[] {
+    this.sorter.hidesTexts = hides;
+    return this.waiting.splice(0).flatMap((event) => this.taken(event));
   }
 }

@@ -1,5 +1,5 @@
 /** Usage of several answers that the caller sees as one. */
-import { asList, isObject } from '../../lib/json.ts';
+import { asList, asNumber, isObject } from '../../lib/json.ts';
 import type { TokenUsage } from '../../memory/plan/report.ts';
 
 /** The usage object of one answer. */
@@ -99,7 +99,7 @@ export class UsageTally {
   }
 
   private promptOf(usage: Usage): number {
-    return this.names.prompt.reduce((sum, name) => sum + numberIn(usage, name), 0);
+    return this.names.prompt.reduce((sum, name) => sum + asNumber(usage[name]), 0);
   }
 
   private get all(): readonly Usage[] {
@@ -116,10 +116,5 @@ function summed(details: readonly Usage[]): Usage {
 }
 
 function sumOf(usages: readonly Usage[], key: string): number {
-  return usages.reduce((sum, usage) => sum + numberIn(usage, key), 0);
-}
-
-function numberIn(usage: Usage, key: string): number {
-  const value = usage[key];
-  return typeof value === 'number' ? value : 0;
+  return usages.reduce((sum, usage) => sum + asNumber(usage[key]), 0);
 }

@@ -14,6 +14,16 @@ export function says(value: unknown): boolean {
   return (value ?? null) !== null;
 }
 
+/** The members that say something. */
+export function saying(fields: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => says(value)));
+}
+
+/** A member with its value; none if the value is empty. */
+export function member(name: string, value: JsonObject): JsonObject {
+  return isEmpty(value) ? {} : { [name]: value };
+}
+
 /** Whether a member says nothing: an empty text, list or object. */
 export function isEmpty(value: unknown): boolean {
   return value === '' || (typeof value === 'object' && value !== null && Object.keys(value).length === 0);

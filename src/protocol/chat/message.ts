@@ -32,11 +32,12 @@ import {
   openingIn,
   type PartFormat,
   plain,
+  sumOfWeights,
   withEncrypted,
 } from '../parts.ts';
 import { saidIn } from '../said.ts';
 import {
-  isThinkingPart,
+  isThinking,
   PROVIDER_FIELDS,
   REASONING_TEXTS,
   THINKING_BLOCKS,
@@ -150,11 +151,10 @@ export class ChatMessage extends NamedMessage<ChatFacts> implements WireMessage 
     return this.facts.answers ?? undefined;
   }
 
-  get flatTokens(): number {
+  protected readFlatTokens(): number {
     const mayHaveAny =
       this.contentSpan()?.kind === 'array' || THINKING_LISTS.some((field) => fieldOf(this.span, field));
-    this.facts.flatTokens ??= mayHaveAny ? this.content().weight.flat : 0;
-    return this.facts.flatTokens;
+    return mayHaveAny ? this.content().weight.flat : 0;
   }
 
   content(): Content {
@@ -187,26 +187,19 @@ export class ChatMessage extends NamedMessage<ChatFacts> implements WireMessage 
     const spans = this.thinkingSpans();
     if (spans.length === 0) return undefined;
     if (this.calls.length === 0 && this.content().text === '') return undefined;
-    const { flat = 0, encrypted = 0 } = this.listedWeight() ?? {};
-    return { form: 'fields', weight: { texts: this.thoughts(), flat, encrypted }, bytes: bytesOf(spans) };
+    return { form: 'fields', weight: this.fieldsWeight(), bytes: bytesOf(spans) };
   }
 
   thinking(): Thinking | undefined {
     if (this.role !== 'assistant') return undefined;
     const content = this.contentSpan();
     const parts = content?.kind === 'array' ? (jsonOf(this.body, content) as unknown[]) : [];
-    const thought = parts.filter((part) => isThinkingPart(asObject(part).type));
+    const thought = parts.filter((part) => isThinking(part));
     const spans = this.thinkingSpans();
     if (spans.length === 0 && thought.length === 0) return undefined;
-    const listed = this.listedWeight();
-    const inContent = weightOfThinking(thought);
     const others = thought.length > 0 ? parts.length - thought.length : this.readContent().text.length;
     return {
-      weight: {
-        texts: [...this.thoughts(), ...inContent.texts],
-        flat: (listed?.flat ?? 0) + inContent.flat,
-        encrypted: (listed?.encrypted ?? 0) + (inContent.encrypted ?? 0),
-      },
+      weight: sumOfWeights([this.fieldsWeight(), weightOfThinking(thought)]),
       bytes: bytesOf(spans) + thought.reduce((sum: number, part) => sum + jsonBytes(part), 0),
       blocks: Math.max(1, this.list()?.length ?? 0, thought.length),
       isAll: others === 0 && this.calls.length === 0 && !SPOKEN.some((field) => this.says(field)),
@@ -247,6 +240,12 @@ export class ChatMessage extends NamedMessage<ChatFacts> implements WireMessage 
   private thoughts(): readonly string[] {
     const { texts = [] } = this.listedWeight() ?? {};
     return texts.length > 0 ? texts : REASONING_TEXTS.flatMap((field) => this.stringField(field) ?? []);
+  }
+
+  /** Of the thinking in its fields. */
+  private fieldsWeight(): Weight {
+    const { flat = 0, encrypted = 0 } = this.listedWeight() ?? {};
+    return { texts: this.thoughts(), flat, encrypted };
   }
 
   private listedWeight(): Weight | undefined {

@@ -2,7 +2,7 @@
  * The reasoning of a chat message. OpenAI has no field for it; other servers send it back in one of
  * these.
  */
-import { asObjects, asString } from '../../lib/json.ts';
+import { asObject, asObjects, asString } from '../../lib/json.ts';
 import type { Weight } from '../../memory/conversation/message.ts';
 import { ENCRYPTED_CHARACTERS } from '../parts.ts';
 
@@ -30,6 +30,11 @@ const THINKING_PARTS: ReadonlySet<unknown> = new Set(['thinking', 'redacted_thin
 /** Whether a part of a content, by its type, is thinking. */
 export function isThinkingPart(type: unknown): boolean {
   return THINKING_PARTS.has(type);
+}
+
+/** Whether a part or a block is thinking. */
+export function isThinking(part: unknown): boolean {
+  return isThinkingPart(asObject(part).type);
 }
 
 const FIELDS = new Set([...REASONING_TEXTS, ...THINKING_LISTS]);

@@ -9,7 +9,7 @@ import { type JsonSpan, levels } from '../json/outline.ts';
 import { cutMembers, fieldOf, jsonOf, type Splice, textOf, within } from '../json/spans.ts';
 import { firstOwn, type Piece, readRounds } from '../repeated.ts';
 import {
-  isThinkingPart,
+  isThinking,
   PROVIDER_FIELDS,
   REASONING_TEXTS,
   THINKING_BLOCKS,
@@ -115,15 +115,15 @@ function ofContent(
   const earlierParts = rounds.flatMap((round) => partsOf(round.content));
   const spans = content?.kind === 'array' ? (within(bytes, content, levels(2)).items ?? []) : [];
   const parts = spans.map((span) => asObject(jsonOf(bytes, span)));
-  const thoughts = new Set(earlierParts.filter(isThought).flatMap((part) => pieceOf(part).id ?? []));
+  const thoughts = new Set(earlierParts.filter(isThinking).flatMap((part) => pieceOf(part).id ?? []));
   const isCut = (part: JsonObject): boolean =>
-    isThought(part) && (losesThinking || thoughts.has(pieceOf(part).id ?? ''));
+    isThinking(part) && (losesThinking || thoughts.has(pieceOf(part).id ?? ''));
   const cut = new Set([...parts.entries()].flatMap(([at, part]) => (isCut(part) ? [at] : [])));
   const ofThinking = () => cutMembers(spans, (at) => cut.has(at));
 
   const texts = content?.kind === 'string' ? [content] : spans.map((span) => fieldOf(span, 'text'));
   const places = texts.flatMap((span, at) =>
-    span?.kind === 'string' && !isThought(parts[at] ?? {})
+    span?.kind === 'string' && !isThinking(parts[at] ?? {})
       ? [{ at, span, text: asString(jsonOf(bytes, span)) }]
       : [],
   );
@@ -148,10 +148,6 @@ function ofContent(
 
 function partsOf(content: unknown): readonly JsonObject[] {
   return Array.isArray(content) ? asObjects(content) : [{ type: 'text', text: content }];
-}
-
-function isThought({ type }: JsonObject): boolean {
-  return isThinkingPart(type);
 }
 
 /** A text without the tagged thinking of some models, which clients may cut out. */

@@ -8,15 +8,12 @@ import { asObject, isObject } from '../../lib/json.ts';
 import type { Result } from '../../lib/result.ts';
 import type { Removal } from '../../memory/edits/removal.ts';
 import { isClaude } from '../../memory/models/families.ts';
-import { leastCachedPrompt } from '../../memory/models/least-cached.ts';
-import { canBear } from '../../memory/plan/marks.ts';
 import type { View } from '../../memory/plan/view.ts';
 import { type BodyFault, invalidMessages, isOwnField, scanBody } from '../body.ts';
 import { inputSplice } from '../call-input.ts';
 import {
   type CacheMarks,
   CLAUDE_MARKS,
-  latestMarks,
   markSplices,
   OPENAI_MARKS,
   openingOf,
@@ -35,7 +32,6 @@ import {
   splitPreamble,
   type ViewParts,
 } from '../model-request.ts';
-import { isTooShort, movingPlaces } from '../moving-marks.ts';
 import { roundsWithoutThinking, thinkingIn } from '../thinking.ts';
 import { addTools, type FunctionTool } from '../tools.ts';
 import { type KnownStart, spliceBody } from '../written-bodies.ts';
@@ -200,33 +196,10 @@ export function writeChatRequest(
       view,
       (message) => hasMark(request, message),
       {},
-      { marked: markedMessages(request, view, marks, movesMark), thinkingFrom },
+      { marked: request.markedMessages(view, marks, movesMark), thinkingFrom },
     ),
   ];
   return spliceBody(request.bytes, splices, kept);
-}
-
-/**
- * The messages that get one of Precis's marks: those that move along, the one after the
- * instructions where the caller sets none, and as many of the view's as have room.
- *
- * @param most marks
- */
-function markedMessages(
-  request: ChatRequest,
-  view: View | undefined,
-  most: number,
-  moves: boolean,
-): readonly number[] {
-  const { messages, model, cacheMarks, bytes } = request;
-  const least = cacheMarks.areCallers ? leastCachedPrompt(model) : 0;
-  if (!moves || most === 0 || isTooShort(bytes.length, least)) return latestMarks(view, most);
-  const bears = (message: ChatMessage, index: number): boolean => canBear(message, index, view ?? NO_EDITS);
-  const moving = movingPlaces({ messages, bears, endsUnmarked: !cacheMarks.areCallers });
-  const begin = messages.findIndex(({ role }) => role !== 'preamble') - 1;
-  const marksBegin = cacheMarks.areCallers && begin >= 0 && request.markedUntil === undefined;
-  const ours = [...(marksBegin ? [begin] : []), ...moving].slice(-most);
-  return [...ours, ...latestMarks(view, most - ours.length)];
 }
 
 /**
@@ -274,7 +247,6 @@ interface WrittenView {
 }
 
 const NO_REMOVALS: readonly Removal[] = [];
-const NO_EDITS = { removals: new Map<number, readonly Removal[]>(), dropped: new Set<number>() };
 
 /** @param losesMark whether one of Precis's marks is cut from a message */
 function viewSplices(

@@ -5,7 +5,7 @@
  * with its signature. A piece is no block, so one that is sent by itself is refused.
  */
 import { asObject, isObject, type JsonObject } from '../../lib/json.ts';
-import { isThinkingList, isThinkingPart, PROVIDER_FIELDS, THINKING_BLOCKS } from './reasoning.ts';
+import { isThinking, isThinkingList, PROVIDER_FIELDS, THINKING_BLOCKS } from './reasoning.ts';
 
 /** Members whose pieces are one text. */
 const TEXTS = new Set(['text', 'thinking', 'summary', 'data']);
@@ -77,7 +77,7 @@ function mapThinking(
 export function withoutBlocks(fields: JsonObject): JsonObject {
   const rest = mapThinking(fields, () => undefined);
   if (!Array.isArray(rest.content)) return rest;
-  return { ...rest, content: rest.content.filter((part) => !isThinkingPart(asObject(part).type)) };
+  return { ...rest, content: rest.content.filter((part) => !isThinking(part)) };
 }
 
 /**

@@ -1,6 +1,6 @@
 /** The words of a message or a delta: all that a reader takes for the answer's text. */
-import { asList, asObject, type JsonObject } from '../../lib/json.ts';
-import { isThinkingPart } from './reasoning.ts';
+import { asList, type JsonObject } from '../../lib/json.ts';
+import { isThinking } from './reasoning.ts';
 
 /** What says something of the text, or replaces it. */
 const OF_TEXT: ReadonlySet<string> = new Set(['content', 'refusal', 'audio', 'annotations']);
@@ -27,5 +27,5 @@ function wordsOf(value: unknown): unknown {
 }
 
 function isWord(part: unknown): boolean {
-  return !isThinkingPart(asObject(part).type);
+  return !isThinking(part);
 }

@@ -93,32 +93,19 @@ export class Scanner {
   }
 
   *members(): Generator<FieldSpan> {
-    this.position++;
-    this.skipSpace();
-    if (this.take(CLOSE_OBJECT)) return;
-    for (;;) {
+    if (this.opensEmpty(CLOSE_OBJECT)) return;
+    do {
       const start = this.position;
       const key = this.key();
       const value = this.value({});
       yield { key, start, end: value.end, value };
-      this.skipSpace();
-      if (this.take(CLOSE_OBJECT)) return;
-      this.expect(COMMA);
-      this.skipSpace();
-    }
+    } while (!this.ends(CLOSE_OBJECT));
   }
 
   *elements(): Generator<JsonSpan> {
-    this.position++;
-    this.skipSpace();
-    if (this.take(CLOSE_ARRAY)) return;
-    for (;;) {
-      yield this.value({});
-      this.skipSpace();
-      if (this.take(CLOSE_ARRAY)) return;
-      this.expect(COMMA);
-      this.skipSpace();
-    }
+    if (this.opensEmpty(CLOSE_ARRAY)) return;
+    do yield this.value({});
+    while (!this.ends(CLOSE_ARRAY));
   }
 
   skipSpace(): void {
@@ -130,6 +117,22 @@ export class Scanner {
       position++;
     }
     this.position = position;
+  }
+
+  /** Begins an object or array. Returns whether it has ended already. */
+  private opensEmpty(close: number): boolean {
+    this.position++;
+    this.skipSpace();
+    return this.take(close);
+  }
+
+  /** After a member or element: ends its object or array, or goes on after a comma. */
+  private ends(close: number): boolean {
+    this.skipSpace();
+    if (this.take(close)) return true;
+    this.expect(COMMA);
+    this.skipSpace();
+    return false;
   }
 
   private kind(): JsonSpan['kind'] {
@@ -151,10 +154,8 @@ export class Scanner {
     const kept: FieldSpan[] = [];
     const last = new Map<string, FieldSpan>();
     let count = 0;
-    this.position++;
-    this.skipSpace();
-    if (this.take(CLOSE_OBJECT)) return kept;
-    for (;;) {
+    if (this.opensEmpty(CLOSE_OBJECT)) return kept;
+    do {
       const start = this.position;
       const key = this.key();
       const inner = named?.get(key) ?? all;
@@ -162,11 +163,7 @@ export class Scanner {
       const field = { key, start, end: value.end, value };
       if (++count <= most && all) kept.push(field);
       else if (inner && count <= most) last.set(key, field);
-      this.skipSpace();
-      if (this.take(CLOSE_OBJECT)) break;
-      this.expect(COMMA);
-      this.skipSpace();
-    }
+    } while (!this.ends(CLOSE_OBJECT));
     if (count > most) return undefined;
     return all ? kept : [...last.values()];
   }
@@ -181,14 +178,8 @@ export class Scanner {
     const kept = () => (counted ? { items, counts } : { items });
     let count = items.length;
     if (known) this.skipTo(known);
-    else this.position++;
-    this.skipSpace();
-    if (this.take(CLOSE_ARRAY)) return kept();
-    if (known) {
-      this.expect(COMMA);
-      this.skipSpace();
-    }
-    for (;;) {
+    if (known ? this.ends(CLOSE_ARRAY) : this.opensEmpty(CLOSE_ARRAY)) return kept();
+    do {
       const wanted = count < most && (only === undefined || only === count);
       const { values } = this;
       const value = this.value(wanted ? inner : {});
@@ -197,11 +188,8 @@ export class Scanner {
       if (wanted) items.push(value);
       if (counted && wanted) counts.push(this.values);
       count++;
-      this.skipSpace();
-      if (this.take(CLOSE_ARRAY)) return count <= most ? kept() : {};
-      this.expect(COMMA);
-      this.skipSpace();
-    }
+    } while (!this.ends(CLOSE_ARRAY));
+    return count <= most ? kept() : {};
   }
 
   private skipTo({ items, counts }: KnownElements): void {
@@ -218,10 +206,8 @@ export class Scanner {
       const byte = this.bytes[this.position];
       if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
         this.countValue();
-        this.position++;
-        this.skipSpace();
         const close = byte === OPEN_OBJECT ? CLOSE_OBJECT : CLOSE_ARRAY;
-        if (!this.take(close)) {
+        if (!this.opensEmpty(close)) {
           if (open.length >= this.mostLevels)
             throw new JsonSyntaxError(this.position, `nested over ${this.mostLevels} levels deep`);
           open.push(close);
@@ -233,31 +219,27 @@ export class Scanner {
       for (;;) {
         const close = open.at(-1);
         if (close === undefined) return;
-        this.skipSpace();
-        if (!this.take(close)) break;
+        if (!this.ends(close)) break;
         open.pop();
       }
-      this.expect(COMMA);
-      this.skipSpace();
       if (open.at(-1) === CLOSE_OBJECT) this.skipKey();
     }
   }
 
   private key(): string {
     const start = this.position;
-    this.skipString();
-    const key: string = JSON.parse(utf8.decode(this.bytes.subarray(start, this.position)));
-    this.skipSpace();
-    this.expect(COLON);
-    this.skipSpace();
-    return key;
+    const end = this.skipKey();
+    return JSON.parse(utf8.decode(this.bytes.subarray(start, end)));
   }
 
-  private skipKey(): void {
+  /** Returns where the key ends. */
+  private skipKey(): number {
     this.skipString();
+    const end = this.position;
     this.skipSpace();
     this.expect(COLON);
     this.skipSpace();
+    return end;
   }
 
   private countValue(): void {

@@ -147,6 +147,13 @@ export function cutMembers(members: readonly Span[], removed: (index: number) =>
   return cuts;
 }
 
+/** Edits of a body. */
+export interface Edits {
+  readonly splices: readonly Splice[];
+  /** Members to set. */
+  readonly members: readonly Member[];
+}
+
 /** A member to set in an object. */
 export interface Member {
   readonly key: string;

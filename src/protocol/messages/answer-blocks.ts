@@ -3,7 +3,7 @@
  * (https://platform.claude.com/docs/en/build-with-claude/streaming).
  */
 import { asString, isObject, type JsonObject, parseObject } from '../../lib/json.ts';
-import { isThinkingPart } from '../chat/reasoning.ts';
+import { isThinking } from '../chat/reasoning.ts';
 
 /** A block, and the input of its call as the model wrote it. */
 export interface AnswerBlock {
@@ -12,10 +12,6 @@ export interface AnswerBlock {
   readonly json: string;
   /** JSON, if the model kept to the format. Undefined for other blocks. */
   readonly input: string | undefined;
-}
-
-export function isThinking({ type }: JsonObject): boolean {
-  return isThinkingPart(type);
 }
 
 /** Whether the model waits for the caller's answer. Tools of the API answer in the same message. */

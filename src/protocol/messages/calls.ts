@@ -3,11 +3,12 @@ import { elementAt } from '../../lib/elements.ts';
 import { asObject, asString, isObject, type JsonObject, parseObject } from '../../lib/json.ts';
 import { CallSorter } from '../answers/joined-answers.ts';
 import type { ToolResult, ToolTurn } from '../answers/tool-turn.ts';
+import { isThinking } from '../chat/reasoning.ts';
 import type { Media } from '../held-media.ts';
 import { levels } from '../json/outline.ts';
 import { scanObject, valueIn, withMembers } from '../json/spans.ts';
 import { appendTo, type LongerBody } from '../tools.ts';
-import { type AnswerBlock, isBlank, isSilent, isThinking, waitsForCaller } from './answer-blocks.ts';
+import { type AnswerBlock, isBlank, isSilent, waitsForCaller } from './answer-blocks.ts';
 
 const WHOLE = new Set<unknown>(['tool_use', 'end_turn', 'stop_sequence']);
 
@@ -42,8 +43,6 @@ export function isClosing(stopReason: unknown): boolean {
  */
 export class BlockSorter extends CallSorter {
   private readonly signs: boolean;
-  /** Whether the caller sees no texts of this answer. */
-  hidesTexts = false;
   private hasDropped = false;
   private hasHidden = false;
 

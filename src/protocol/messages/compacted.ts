@@ -1,6 +1,6 @@
 /** A view of a Messages body as an array of messages, for `/v1/compact`. */
 import type { View } from '../../memory/plan/view.ts';
-import { textOf, topField } from '../json/spans.ts';
+import { textOf } from '../json/spans.ts';
 import type { ViewParts } from '../model-request.ts';
 import { ElementMessage } from './message.ts';
 import { type MessagesRequest, readMessagesRequest } from './request.ts';
@@ -10,10 +10,9 @@ import { type MessagesRequest, readMessagesRequest } from './request.ts';
  * upstreams refuse unknown fields. `system` stays with the caller.
  */
 export function writeCompactedMessages(request: MessagesRequest, view: View | undefined): Uint8Array {
-  const body = request.write(view);
-  const messages = topField(body, 'messages');
+  const messages = request.writtenArray(view);
   if (!messages) throw new Error('a view was written that cannot be read');
-  return body.subarray(messages.start, messages.end);
+  return messages;
 }
 
 /**

@@ -1,5 +1,7 @@
 /** Errors in the shape of Anthropic's API (https://platform.claude.com/docs/en/api/errors). */
-import type { AnswerFault } from '../answers/answer-format.ts';
+import { asObject } from '../../lib/json.ts';
+import type { AnswerFault, StreamFault } from '../answers/answer-format.ts';
+import { eventFrame } from '../answers/sse.ts';
 
 interface MessagesError {
   readonly type: 'error';
@@ -28,7 +30,7 @@ const TYPES: Readonly<Record<number, string>> = {
 const DETAILED: ReadonlySet<string> = new Set(['thread_unsupported_request']);
 
 /** The details of an error, by its code. */
-export function detailsOf(code: string | null): { readonly details?: { readonly error_code: string } } {
+function detailsOf(code: string | null): { readonly details?: { readonly error_code: string } } {
   return code !== null && DETAILED.has(code) ? { details: { error_code: code } } : {};
 }
 
@@ -39,7 +41,7 @@ export function statusOf(type: unknown): number {
 }
 
 /** The type of an error by its status. */
-export function errorType(status: number): string {
+function errorType(status: number): string {
   return TYPES[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error');
 }
 
@@ -56,13 +58,31 @@ export function messagesError(
 ): MessagesError {
   return {
     type: 'error',
-    error: {
-      type: errorType(status),
-      message,
-      code,
-      param,
-      ...detailsOf(code),
-    },
+    error: { type: errorType(status), message, code, param, ...detailsOf(code) },
     ...(requestId === undefined ? {} : { request_id: requestId }),
   };
+}
+
+/** The error of a stream with the type that clients of Messages know. All else stays. */
+export function asMessagesFault({ status, ...fault }: StreamFault): AnswerFault {
+  return { ...fault, type: typeOf(fault, status) };
+}
+
+/** Types of upstreams' errors stay, but for the one that the two APIs name differently. */
+function typeOf({ type, code }: AnswerFault, status: number | undefined): string {
+  if (status !== undefined) return errorType(status);
+  if (code === 'upstream_timeout') return errorType(504);
+  return type === 'server_error' ? 'api_error' : type;
+}
+
+/** The event that ends a stream with an error. The headers of the stream have the request's id. */
+export function failedEvent(fault: StreamFault): Uint8Array {
+  const error = { ...asMessagesFault(fault), ...detailsOf(fault.code) };
+  return eventFrame('error', JSON.stringify({ type: 'error', error }));
+}
+
+/** The error that an event reports; undefined for any other event. Some gateways name no type. */
+export function errorIn(event: unknown): unknown {
+  const { type, error } = asObject(event);
+  return type === 'error' || type === undefined ? (error ?? undefined) : undefined;
 }

@@ -7,7 +7,7 @@ import { type Begun, FirstFrames } from '../answers/stream-beginning.ts';
 import { isCarried } from '../held-media.ts';
 import { answerText, StreamedMessage } from './answer-text.ts';
 import { goOnMessages } from './calls.ts';
-import { errorIn } from './failed.ts';
+import { errorIn } from './errors.ts';
 import { JoinedMessagesBodies } from './joined-bodies.ts';
 import { JoinedMessagesStreams } from './joined-streams.ts';
 import { MessagesStream } from './stream.ts';

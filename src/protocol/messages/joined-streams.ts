@@ -13,13 +13,13 @@
  */
 import { asObject, type JsonObject } from '../../lib/json.ts';
 import type { JoinedStreams, SaidAnswer } from '../answers/answer-format.ts';
-import { CountedAnswers } from '../answers/joined-answers.ts';
+import { WaitingStreams } from '../answers/joined-answers.ts';
 import { Frame } from '../answers/sse.ts';
 import type { ToolTurn } from '../answers/tool-turn.ts';
 import { MESSAGES_USAGE, type Usage, UsageTally } from '../answers/usage.ts';
 import { GatheredBlock, NOTHING_SAID } from './answer-blocks.ts';
 import { BlockSorter, isSaid, isWhole, messageJson, turnOf } from './calls.ts';
-import { errorIn } from './failed.ts';
+import { errorIn } from './errors.ts';
 import { JoinedFields } from './joined-fields.ts';
 import { plainDelta } from './plain-delta.ts';
 import { usageWith } from './usage.ts';
@@ -34,16 +34,10 @@ interface StreamedBlock {
 /** How the API writes an event of a block. */
 const INDEX = /^(\{"type": ?"content_block_(?:start|delta|stop)", ?"index": ?)\d+/;
 
-export class JoinedMessagesStreams extends CountedAnswers implements JoinedStreams {
+export class JoinedMessagesStreams extends WaitingStreams<Frame, BlockSorter> implements JoinedStreams {
   protected readonly tally = new UsageTally(MESSAGES_USAGE);
-  isThrough = false;
   /** Whether the caller has seen `message_start`. */
   private hasBegun = false;
-  private sorter = this.newSorter();
-  /** Frames that wait until it is known whether texts are shown, from the first one on. */
-  private waiting: Frame[] = [];
-  /** Sorts the blocks of waiting events. */
-  private scout = this.newSorter();
   private blocks: StreamedBlock[] = [];
   /** The last block with each of the upstream's indices. */
   private readonly byIndex = new Map<unknown, StreamedBlock>();
@@ -75,23 +69,17 @@ export class JoinedMessagesStreams extends CountedAnswers implements JoinedStrea
     return { json: messageJson(this.seen.map(({ json }) => json)), isVerbatim: true };
   }
 
-  /** Only an event ends an answer; how the connection ends decides nothing. */
-  end(): void {}
-
   begin(): void {
     this.earlier.push(...this.callerBlocks());
     this.goOn();
     this.fields.begin();
-    this.isThrough = false;
-    this.sorter = this.newSorter();
-    this.scout = this.newSorter();
     this.blocks = [];
     this.byIndex.clear();
     this.stop = undefined;
     this.counted = undefined;
   }
 
-  private newSorter(): BlockSorter {
+  protected newSorter(): BlockSorter {
     return new BlockSorter(this.names, this.mayAnswer, this.signs);
   }
 
@@ -119,13 +107,7 @@ export class JoinedMessagesStreams extends CountedAnswers implements JoinedStrea
     return this.settled(this.scout.isOurs);
   }
 
-  /** The frames of all that waits. @param hides whether texts of this answer are not shown */
-  private settled(hides: boolean): Frame[] {
-    this.sorter.hidesTexts = hides;
-    return this.waiting.splice(0).flatMap((frame) => this.taken(frame));
-  }
-
-  private taken(frame: Frame): Frame[] {
+  protected taken(frame: Frame): Frame[] {
     const plain = plainDelta(frame.data);
     const open = plain && this.byIndex.get(plain.index);
     if (open) {

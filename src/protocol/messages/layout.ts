@@ -14,9 +14,9 @@
  */
 import { asObject, type JsonObject } from '../../lib/json.ts';
 import { CONTINUE_LINE } from '../../memory/conversation/session-summary.ts';
-import type { View } from '../../memory/plan/view.ts';
 import { leaving } from '../chat/shown-answers.ts';
 import { recapMessages, replacedBySummary, summaryMessages } from '../chat/summary.ts';
+import type { EditedView } from '../edits.ts';
 import { levels } from '../json/outline.ts';
 import { cutMembers, fieldOf, jsonOf, splice, within } from '../json/spans.ts';
 import { roundsWithoutThinking } from '../thinking.ts';
@@ -24,8 +24,6 @@ import { type Block, MARK_FIELD } from './block.ts';
 import { signedMessage } from './compaction.ts';
 import type { Element } from './element.ts';
 import { ElementMessage } from './message.ts';
-
-export type EditedMessages = Omit<View, 'tokens' | 'incomplete' | 'marks'>;
 
 /** Messages that stay, of one element of the caller's. */
 export interface OwnEntry {
@@ -76,7 +74,7 @@ export interface Layout {
 export function layoutOf(
   messages: readonly (ElementMessage | { readonly role: 'preamble' })[],
   elements: readonly Element[],
-  view: EditedMessages,
+  view: EditedView,
   thinkingFrom: number,
   injected: string,
   behind?: number,
@@ -92,14 +90,6 @@ export function layoutOf(
     (index < thinkingFrom && messages[index]?.role === 'assistant') ||
     (removals.get(index)?.some(({ kind }) => kind === 'reasoning') ?? false);
   const first = messages.findIndex(({ role }) => role !== 'preamble');
-  const ours = (at: number, json: string, roles: readonly [string, string], stands = true): OurEntry => ({
-    kind: 'ours',
-    at,
-    json,
-    first: roles[0],
-    last: roles[1],
-    stands,
-  });
 
   const entries: Entry[] = [];
   /** The last entry, and its messages so far: thousands of results may be in one element. */
@@ -109,7 +99,7 @@ export function layoutOf(
     const message = own(index);
     if (!message) continue;
     const { place } = message;
-    if (index === first && injected !== '') entries.push(ours(index, injected, ['user', 'user'], false));
+    if (index === first && injected !== '') entries.push(ours(index, injected, ['user', 'user'], BESIDE));
     if (summary && index === replaced)
       entries.push(
         ours(index, summaryMessages(summary, {}), ['user', summary.form === 'pair' ? 'assistant' : 'user']),
@@ -117,7 +107,7 @@ export function layoutOf(
     const shown = left.has(index) ? undefined : rounds?.get(index);
     if (shown) {
       const json = index < thinkingFrom ? roundsWithoutThinking(shown.json, 'messages') : shown.json;
-      entries.push({ ...ours(index, json, ['assistant', 'user'], false), isRound: true });
+      entries.push(ours(index, json, ['assistant', 'user'], { ...BESIDE, isRound: true }));
     }
     if (!left.has(index)) {
       const { role } = message.element;
@@ -141,7 +131,7 @@ export function layoutOf(
       entries.push(ours(index, recapMessages(recap, {}), ['assistant', recap.goesOn ? 'user' : 'assistant']));
   }
   // The API's own summary may be all that there is.
-  if (first < 0 && injected !== '') entries.push(ours(messages.length, injected, ['user', 'user'], false));
+  if (first < 0 && injected !== '') entries.push(ours(messages.length, injected, ['user', 'user'], BESIDE));
   const signed = openingFirst(entries, elements, summary?.signed, Math.max(first, 0));
   const placed = entriesBehind(signed, behind, summary?.covers[1]);
   const pieced = isPieced || placed !== signed ? withPieces(placed) : placed;
@@ -154,6 +144,19 @@ export function layoutOf(
   };
 }
 
+/** Of Precis's messages that replace none. */
+const BESIDE = { stands: false };
+
+/** Precis's messages. @param roles of the first and the last of them */
+function ours(
+  at: number,
+  json: string,
+  [first, last]: readonly [string, string],
+  more: Partial<OurEntry> = {},
+): OurEntry {
+  return { kind: 'ours', at, json, first, last, stands: true, ...more };
+}
+
 /**
  * A user must speak first, and an answer may stay without its request: one that a later result
  * belongs to, or that has loaded a tool.
@@ -164,7 +167,7 @@ function askedFirst(entries: readonly Entry[], elements: readonly Element[]): re
   if (elements[first.place]?.blocks?.[0]?.type === 'compaction') return entries;
   const json = JSON.stringify({ role: 'user', content: CONTINUE_LINE });
   const at = first.messages[0] ?? 0;
-  return [{ kind: 'ours', at, json, first: 'user', last: 'user', stands: false }, ...entries];
+  return [ours(at, json, ['user', 'user'], BESIDE), ...entries];
 }
 
 /** A summary that the API has signed is before all other messages, or it is refused. */
@@ -175,9 +178,7 @@ function openingFirst(
   at: number,
 ): readonly Entry[] {
   if (signed === undefined) return askedFirst(entries, elements);
-  const json = signedMessage(signed);
-  const said = { first: 'assistant', last: 'assistant', stands: true, isSigned: true } as const;
-  return [{ kind: 'ours', json, at, ...said }, ...entries];
+  return [ours(at, signedMessage(signed), ['assistant', 'assistant'], { isSigned: true }), ...entries];
 }
 
 /**
@@ -343,7 +344,7 @@ function merged(entries: readonly OwnEntry[], elements: readonly Element[]): Our
   const others = Object.keys(settings).length > 0 ? `,"output_config":${JSON.stringify(settings)}` : '';
   const json = `{"role":"system","content":[${blocks.join(',')}]${end}${others}}`;
   const at = entries.at(-1)?.messages[0] ?? 0;
-  return { kind: 'ours', first: 'system', last: 'system', json, stands: false, at };
+  return ours(at, json, ['system', 'system'], BESIDE);
 }
 
 /** The blocks of a message of the system that the model is shown. Of one that is over, no texts. */

@@ -8,7 +8,6 @@
  * edits what is in the caller's message.
  */
 import { bufferOf } from '../../lib/bytes.ts';
-import { asObject } from '../../lib/json.ts';
 import type {
   Content,
   InlineMedia,
@@ -19,7 +18,7 @@ import type {
   Thinking,
   ToolCall,
 } from '../../memory/conversation/message.ts';
-import { isThinkingPart, weightOfThinking } from '../chat/reasoning.ts';
+import { isThinking, weightOfThinking } from '../chat/reasoning.ts';
 import type { JsonSpan, Span } from '../json/outline.ts';
 import { bytesOf, jsonOf, textOf } from '../json/spans.ts';
 import type { KeptContents } from '../kept-contents.ts';
@@ -295,11 +294,6 @@ export class ElementMessage extends NamedMessage<BlockFacts> implements WireMess
     return (this.blocks ?? []).filter(mayLoad).flatMap((block) => loadedBy(block.value()));
   }
 
-  get flatTokens(): number {
-    this.facts.flatTokens ??= this.readFlatTokens();
-    return this.facts.flatTokens;
-  }
-
   content(): Content {
     return this.kept.of(this, () => withEncrypted(this.readContent(), this.thinking()?.weight));
   }
@@ -395,9 +389,7 @@ export class ElementMessage extends NamedMessage<BlockFacts> implements WireMess
     const { body, content } = this.element;
     const value = this.blocks?.map((block) => block.value()) ?? (content ? jsonOf(body, content) : null);
     const blocks = typeof value === 'string' ? [{ type: 'text', text: value }] : value;
-    const said = Array.isArray(blocks)
-      ? blocks.filter((block) => !isThinkingPart(asObject(block).type))
-      : blocks;
+    const said = Array.isArray(blocks) ? blocks.filter((block) => !isThinking(block)) : blocks;
     return JSON.stringify({ role: this.wireRole, content: withoutMarks(said) });
   }
 
@@ -412,7 +404,7 @@ export class ElementMessage extends NamedMessage<BlockFacts> implements WireMess
     return this.unlisted(content);
   }
 
-  private readFlatTokens(): number {
+  protected readFlatTokens(): number {
     const mayHaveAny = (this.result ? this.result.field('content') : this.element.content)?.kind === 'array';
     return mayHaveAny ? this.content().weight.flat : 0;
   }

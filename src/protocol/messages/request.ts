@@ -11,9 +11,9 @@ import { asObject } from '../../lib/json.ts';
 import type { Result } from '../../lib/result.ts';
 import type { View } from '../../memory/plan/view.ts';
 import { type BodyFault, invalidMessages, isOwnField, scanBody } from '../body.ts';
-import { type CacheMarks, latestMarks, marksIn } from '../edits.ts';
+import { type CacheMarks, latestMarks, marksIn, NO_EDITS } from '../edits.ts';
 import { type JsonSpan, type Outline, only } from '../json/outline.ts';
-import { fieldOf, type Member, memberSplices, type Splice, wrapSplices } from '../json/spans.ts';
+import { type Edits, fieldOf, type Member, memberSplices, type Splice, wrapSplices } from '../json/spans.ts';
 import { KnownMessages, type ReadArray, type SharedArray } from '../known-array.ts';
 import { DeferredTools } from '../loaded-tools.ts';
 import {
@@ -31,7 +31,7 @@ import { BLOCK_FIELDS, isBlankString, MARK_FIELD, MESSAGES_MARKS } from './block
 import { markedUntil, marksFor, takesMark, type WrittenMarks } from './cache-marks.ts';
 import { ownCompaction } from './compaction.ts';
 import { Element, type ElementFacts } from './element.ts';
-import { type EditedMessages, layoutOf } from './layout.ts';
+import { layoutOf } from './layout.ts';
 import { type BlockFacts, ElementMessage, messagesOf } from './message.ts';
 import { SystemEntry, saidValue } from './system-entry.ts';
 import { lastThreshold, readBehind } from './threshold.ts';
@@ -55,8 +55,6 @@ const OUTLINE: ReadonlyMap<string, Outline> = new Map([
   ['system', { items: {}, most: MOST_MESSAGES }],
   ['tools', { items: {}, most: MOST_MESSAGES }],
 ]);
-
-const NO_EDITS: EditedMessages = { removals: new Map(), dropped: new Set() };
 
 /**
  * A message thread, whose earlier messages the API has stored
@@ -301,11 +299,6 @@ export class MessagesRequest extends ModelRequest {
     }
     return { splices: [], members: [{ key: 'system', json: `[${json}]` }] };
   }
-}
-
-interface Edits {
-  readonly splices: readonly Splice[];
-  readonly members: readonly Member[];
 }
 
 /** A text as the first entry of a list. */

@@ -11,7 +11,7 @@ import type { Report } from '../../memory/plan/report.ts';
 import { type AnswerStream, addReport, type Reword, type StreamFault } from '../answers/answer-format.ts';
 import { reworded } from '../answers/reword.ts';
 import { type Block, Frame, LONGEST_FRAME } from '../answers/sse.ts';
-import { asMessagesFault, errorIn, failedEvent } from './failed.ts';
+import { asMessagesFault, errorIn, failedEvent } from './errors.ts';
 
 /** Matches any frames with the end of the stream or an error. */
 const MAY_MATTER = /"message_(?:delta|stop)"|"error"/;

@@ -40,9 +40,8 @@ export class SystemEntry extends FieldMessage {
     return encoder.encode(`{"role":"system","content":${content}}`);
   }
 
-  get flatTokens(): number {
-    this.facts.flatTokens ??= this.content().weight.flat;
-    return this.facts.flatTokens;
+  protected readFlatTokens(): number {
+    return this.content().weight.flat;
   }
 
   content(): Content {

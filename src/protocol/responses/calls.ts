@@ -27,12 +27,9 @@ export type Fate = 'shown' | 'held' | 'hidden';
  * An answer in a form such as JSON has no messages of turns that are answered here.
  */
 export class ItemSorter extends CallSorter {
-  /** Whether the caller sees no messages of this answer. */
-  hidesMessages = false;
-
   next(item: JsonObject): Fate {
     if (item.type === 'reasoning') return 'held';
-    if (item.type === 'message' && this.hidesMessages) return 'hidden';
+    if (item.type === 'message' && this.hidesTexts) return 'hidden';
     const isOurs = this.calls(item);
     if (!isOurs && !waitsForCaller(item)) return 'shown';
     return this.showsCall(isOurs) ? 'shown' : 'hidden';

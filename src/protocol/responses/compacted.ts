@@ -1,6 +1,5 @@
 /** A view of a Responses body as an array of items, for `/v1/compact`. */
 import type { View } from '../../memory/plan/view.ts';
-import { topField } from '../json/spans.ts';
 import { splitPreamble, type ViewParts } from '../model-request.ts';
 import { ItemGroup } from './message.ts';
 import { type ResponsesRequest, readResponsesRequest } from './request.ts';
@@ -10,9 +9,7 @@ import { type ResponsesRequest, readResponsesRequest } from './request.ts';
  * items that were changed have no mark, since upstreams refuse unknown fields in them.
  */
 export function writeCompactedItems(request: ResponsesRequest, view: View | undefined): Uint8Array {
-  const body = request.write(view);
-  const input = topField(body, 'input');
-  return input ? body.subarray(input.start, input.end) : new TextEncoder().encode('[]');
+  return request.writtenArray(view) ?? new TextEncoder().encode('[]');
 }
 
 /**

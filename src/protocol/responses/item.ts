@@ -13,7 +13,7 @@ import {
 } from '../../memory/conversation/message.ts';
 import type { Removal } from '../../memory/edits/removal.ts';
 import { inputField, inputIn, inputSplice } from '../call-input.ts';
-import { isThinkingPart, THINKING_LISTS, weightOfThinking } from '../chat/reasoning.ts';
+import { isThinking, THINKING_LISTS, weightOfThinking } from '../chat/reasoning.ts';
 import { leftOut } from '../json/bare.ts';
 import { type JsonSpan, levels } from '../json/outline.ts';
 import { fieldOf, jsonOf, type Splice, textOf, within } from '../json/spans.ts';
@@ -305,7 +305,7 @@ export class Item {
     const json = bufferOf(this.body.subarray(this.span.start, this.span.end));
     if (!THINKING_SIGNS.some((sign) => json.includes(sign))) return undefined;
     const { content, ...fields } = asObject(jsonOf(this.body, this.span));
-    const parts = asObjects(content).filter(({ type }) => isThinkingPart(type));
+    const parts = asObjects(content).filter(isThinking);
     const lists = THINKING_LISTS.map((field) => fields[field]).filter(Array.isArray);
     const found = [...lists.slice(0, 1), parts].flat();
     if (found.length === 0) return undefined;

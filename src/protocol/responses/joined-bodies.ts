@@ -31,7 +31,7 @@ export class JoinedResponsesBodies extends CountedAnswers implements JoinedBodie
     const isComplete = (field('status') ?? 'completed') === 'completed';
     const items = output.map(asObject);
     const sorter = new ItemSorter(this.names, this.mayAnswer);
-    sorter.hidesMessages = this.withholds && isComplete && areOurs(items, this.names, this.mayAnswer);
+    sorter.hidesTexts = this.withholds && isComplete && areOurs(items, this.names, this.mayAnswer);
     const shown = callerItems(output, sorter);
     const isHiding = this.form.isHidden && shown.some(isEncrypted);
     const asShown = isHiding ? withoutEncrypted : this.signs ? same : marked;

@@ -25,7 +25,7 @@
 
 import { asObject, asObjects, asString, type JsonObject } from '../../lib/json.ts';
 import type { JoinedStreams, SaidAnswer } from '../answers/answer-format.ts';
-import { CountedAnswers } from '../answers/joined-answers.ts';
+import { WaitingStreams } from '../answers/joined-answers.ts';
 import { Frame } from '../answers/sse.ts';
 import type { ToolTurn } from '../answers/tool-turn.ts';
 import { RESPONSES_USAGE, UsageTally } from '../answers/usage.ts';
@@ -50,19 +50,13 @@ const ARGUMENTS_DONE = 'response.function_call_arguments.done';
 /** Events of a text. They may come without an item, and are never a call. */
 const OF_TEXT = /^response\.(?:output_text|content_part|refusal)\./;
 
-export class JoinedResponsesStreams extends CountedAnswers implements JoinedStreams {
+export class JoinedResponsesStreams extends WaitingStreams<StreamEvent, ItemSorter> implements JoinedStreams {
   protected readonly tally = new UsageTally(RESPONSES_USAGE);
-  isThrough = false;
   isUnstored: boolean | undefined;
   private ending: Ending | undefined;
   private hasFailed = false;
   /** The upstream's `store` of the current answer. */
   private store: unknown;
-  private sorter = new ItemSorter(this.names, this.mayAnswer);
-  /** Events that wait until it is known whether messages are shown, from the first one on. */
-  private waiting: StreamEvent[] = [];
-  /** Sorts the items of waiting events. */
-  private scout = new ItemSorter(this.names, this.mayAnswer);
   /** Events that open the response, held until an item is shown. */
   private opening: StreamEvent[] = [];
   /** The last event that has opened the response for the caller. */
@@ -95,9 +89,6 @@ export class JoinedResponsesStreams extends CountedAnswers implements JoinedStre
     return asObject(this.opened?.fields.response).id;
   }
 
-  /** Only an event ends an answer; how the connection ends decides nothing. */
-  end(): void {}
-
   keepalive(): Frame[] {
     if (!this.isOpen) return this.opening.some(({ fields }) => fields.response) ? this.open() : [];
     const { opened } = this;
@@ -129,11 +120,12 @@ export class JoinedResponsesStreams extends CountedAnswers implements JoinedStre
   begin(): void {
     this.earlierItems.push(...this.callerItems());
     this.goOn();
-    this.isThrough = false;
     this.opening = [];
     this.items = new StreamItems();
-    this.sorter = new ItemSorter(this.names, this.mayAnswer);
-    this.scout = new ItemSorter(this.names, this.mayAnswer);
+  }
+
+  protected newSorter(): ItemSorter {
+    return new ItemSorter(this.names, this.mayAnswer);
   }
 
   take(frame: Frame): Frame[] {
@@ -155,12 +147,6 @@ export class JoinedResponsesStreams extends CountedAnswers implements JoinedStre
     return [];
   }
 
-  /** The frames of all that waits. @param hides whether messages of this answer are not shown */
-  private settled(hides: boolean): Frame[] {
-    this.sorter.hidesMessages = hides;
-    return this.waiting.splice(0).flatMap((event) => this.taken(event));
-  }
-
   /** Whether an answer with waiting events is answered here. @param end its last event */
   private isTurnBy(end: StreamEvent): boolean {
     if (end.type !== 'response.completed') return false;
@@ -168,7 +154,7 @@ export class JoinedResponsesStreams extends CountedAnswers implements JoinedStre
     return items.length > 0 ? areOurs(items, this.names, this.mayAnswer) : this.scout.isOurs;
   }
 
-  private taken(event: StreamEvent): Frame[] {
+  protected taken(event: StreamEvent): Frame[] {
     const { response } = event.fields;
     if (response) {
       this.store = asObject(response).store;
@@ -181,7 +167,7 @@ export class JoinedResponsesStreams extends CountedAnswers implements JoinedStre
     // with the opening ones.
     if (event.type === 'error') return [...this.releaseItems(), this.callerEvent(event)];
     if (OF_TEXT.test(event.type))
-      return this.sorter.hidesMessages ? [] : [...this.open(), this.callerEvent(event)];
+      return this.sorter.hidesTexts ? [] : [...this.open(), this.callerEvent(event)];
     if (this.isOpen) return [this.callerEvent(event)];
     this.opening.push(event);
     return [];

@@ -116,11 +116,6 @@ export class ItemGroup extends NamedMessage implements WireMessage {
     return this.deferred?.needs(this.facts.loaded) ? 'needed' : 'idle';
   }
 
-  get flatTokens(): number {
-    this.facts.flatTokens ??= this.readFlatTokens();
-    return this.facts.flatTokens;
-  }
-
   /** Whether an item refers to one stored upstream. */
   get refersToItems(): boolean {
     return this.items.some(({ isReference }) => isReference);
@@ -207,7 +202,7 @@ export class ItemGroup extends NamedMessage implements WireMessage {
     return this.items.filter((item) => item !== this.spoken);
   }
 
-  private readFlatTokens(): number {
+  protected readFlatTokens(): number {
     const isText = this.spoken?.contentSpan()?.kind === 'string' && this.items.length === 1;
     return isText ? 0 : this.content().weight.flat;
   }

@@ -10,13 +10,20 @@ import { asList, asObject, asObjects } from '../../lib/json.ts';
 import type { Result } from '../../lib/result.ts';
 import type { Content, MessageFacts } from '../../memory/conversation/message.ts';
 import { isClaude } from '../../memory/models/families.ts';
-import { canBear } from '../../memory/plan/marks.ts';
 import type { View } from '../../memory/plan/view.ts';
 import { type BodyFault, invalidMessages, isOwnField, scanBody } from '../body.ts';
-import { type CacheMarks, CLAUDE_MARKS, latestMarks, OPENAI_MARKS } from '../edits.ts';
+import { type CacheMarks, CLAUDE_MARKS, NO_EDITS, OPENAI_MARKS } from '../edits.ts';
 import { FieldMessage, type FieldValue, fieldValue } from '../field-message.ts';
 import { type JsonSpan, type Outline, only } from '../json/outline.ts';
-import { fieldOf, type Member, memberSplices, type Splice, textOf } from '../json/spans.ts';
+import {
+  type Edits,
+  fieldOf,
+  type Member,
+  memberSplices,
+  type Splice,
+  textOf,
+  wrapSplices,
+} from '../json/spans.ts';
 import { KnownMessages, type ReadArray, type SharedArray } from '../known-array.ts';
 import { DeferredTools, namesIn } from '../loaded-tools.ts';
 import {
@@ -26,14 +33,13 @@ import {
   ModelRequest,
   type WireMessage,
 } from '../model-request.ts';
-import { movingPlaces } from '../moving-marks.ts';
 import { plain } from '../parts.ts';
 import { addTools, type FunctionTool } from '../tools.ts';
 import { type KnownStart, spliceBody } from '../written-bodies.ts';
 import { type ItemFacts, READ_FIELDS } from './item.ts';
 import { groupItems, ItemGroup } from './message.ts';
 import { includeWith } from './reasoning.ts';
-import { NO_EDITS, viewSplices } from './view-splices.ts';
+import { viewSplices } from './view-splices.ts';
 
 const OUTLINE: ReadonlyMap<string, Outline> = new Map([
   [
@@ -269,18 +275,6 @@ export class ResponsesRequest extends ModelRequest {
     ];
   }
 
-  /**
-   * The messages with one of Precis's marks: those that move along, and as many of the view's as
-   * have room.
-   */
-  private markedMessages(view: View | undefined, most: number, moves: boolean): readonly number[] {
-    if (!moves || most === 0) return latestMarks(view, most);
-    const bears = (message: WireMessage, index: number): boolean => canBear(message, index, view ?? NO_EDITS);
-    const { messages } = this;
-    const ours = movingPlaces({ messages, bears, endsUnmarked: true }).slice(-most);
-    return [...ours, ...latestMarks(view, most - ours.length)];
-  }
-
   /** Preamble messages of the input, by the type of their first item. */
   private preambleOf(isSuch: (type: string) => boolean): readonly WireMessage[] {
     return this.messages.filter(
@@ -310,9 +304,9 @@ export class ResponsesRequest extends ModelRequest {
    * @param first a message to be before all others; empty without one
    * @param json Precis's messages; empty without any
    */
-  private injection(first: string, json: string): AddedMessages {
+  private injection(first: string, json: string): Edits {
     const both = [first, json].filter((each) => each !== '').join(',');
-    const spliced = (...splices: Splice[]): AddedMessages => ({ splices, members: [] });
+    const spliced = (...splices: Splice[]): Edits => ({ splices, members: [] });
     const inserted = (at: number, text: string): Splice[] =>
       text === '' ? [] : [{ start: at, end: at, with: text }];
     const input = fieldOf(this.root, 'input');
@@ -320,10 +314,7 @@ export class ResponsesRequest extends ModelRequest {
     if (!input || input.kind === 'literal')
       return { splices: [], members: [{ key: 'input', json: `[${both}]` }] };
     if (input.kind === 'string')
-      return spliced(
-        ...inserted(input.start, `[${both},{"role":"user","content":`),
-        ...inserted(input.end, '}]'),
-      );
+      return spliced(...wrapSplices(input, `[${both},{"role":"user","content":`, '}]'));
     if (!input.items?.length) return spliced(...inserted(input.end - 1, both));
     const leading = inserted(input.start + 1, first && `${first},`);
     const next = this.messages.find((message) => message.role !== 'preamble');
@@ -352,16 +343,9 @@ export function readResponsesRequest(
   return { ok: true, value: new ResponsesRequest(bytes, root, isAbsent ? undefined : input, shared) };
 }
 
-/** The edits that add Precis's messages to a body. */
-interface AddedMessages {
-  readonly splices: readonly Splice[];
-  readonly members: readonly Member[];
-}
-
 /** A string that is a whole message: `instructions`, or an input that is not an array. */
 class Text extends FieldMessage {
   readonly role: 'preamble' | 'user';
-  readonly flatTokens = 0;
 
   constructor(value: FieldValue, role: 'preamble' | 'user', facts?: MessageFacts) {
     super(value, facts);
@@ -375,6 +359,10 @@ class Text extends FieldMessage {
   /** The equivalent item. */
   get json(): Uint8Array {
     return new TextEncoder().encode(`{"role":"${this.wireRole}","content":${this.text}}`);
+  }
+
+  protected readFlatTokens(): number {
+    return 0;
   }
 
   content(): Content {

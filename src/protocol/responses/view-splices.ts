@@ -1,8 +1,8 @@
 /** The edits of a view in the caller's items. */
 import type { Removal } from '../../memory/edits/removal.ts';
-import type { View } from '../../memory/plan/view.ts';
 import { recapSplice, replacedBySummary, summaryMessages } from '../chat/summary.ts';
 import {
+  type EditedView,
   markSplices,
   OPENAI_MARKS,
   openingOf,
@@ -21,11 +21,6 @@ import { repeatedItems } from './repeated-items.ts';
 
 const TEXT = 'input_text';
 
-/** The view of a request that no plan edits. */
-export const NO_EDITS: EditedItems = { removals: new Map(), dropped: new Set() };
-
-type EditedItems = Omit<View, 'tokens' | 'incomplete' | 'marks'>;
-
 /**
  * The splices that make the view of a body's items.
  *
@@ -35,7 +30,7 @@ type EditedItems = Omit<View, 'tokens' | 'incomplete' | 'marks'>;
 export function viewSplices(
   bytes: Uint8Array,
   messages: readonly WireMessage[],
-  view: EditedItems,
+  view: EditedView,
   marks: readonly number[],
   from = 0,
 ): Splice[] {
@@ -87,7 +82,7 @@ export function viewSplices(
 function repeatedOf(
   bytes: Uint8Array,
   messages: readonly WireMessage[],
-  { rounds = new Map(), dropped }: EditedItems,
+  { rounds = new Map(), dropped }: EditedView,
 ): ReadonlySet<Item> {
   const found = new Set<Item>();
   for (const [index, { json }] of rounds) {
@@ -108,7 +103,7 @@ function repeatedOf(
  */
 function withoutTheirIds(
   messages: readonly WireMessage[],
-  view: EditedItems,
+  view: EditedView,
   thinkingFrom: number,
 ): ReadonlySet<number> {
   const found = new Set<number>();
@@ -118,14 +113,14 @@ function withoutTheirIds(
   return new Set([...found].filter((index) => !view.dropped.has(index)));
 }
 
-function isCleared(view: EditedItems, index: number, thinkingFrom: number): boolean {
+function isCleared(view: EditedView, index: number, thinkingFrom: number): boolean {
   if (index < thinkingFrom) return true;
   return view.removals.get(index)?.some(({ kind }) => kind === 'reasoning') ?? false;
 }
 
 function editSplices(
   bytes: Uint8Array,
-  view: EditedItems,
+  view: EditedView,
   message: ItemGroup,
   index: number,
   isMarked: boolean,

@@ -5,14 +5,15 @@
 import { asObject, asString, isObject, type JsonObject, parseObject } from '../../../lib/json.ts';
 import { saidFault } from '../../answers/said-fault.ts';
 import type { Frame } from '../../answers/sse.ts';
+import { isThinking } from '../../chat/reasoning.ts';
 import { levels } from '../../json/outline.ts';
 import { fieldOf, jsonOf, scanObject, textOf } from '../../json/spans.ts';
-import { GatheredBlock, isBlank, isThinking } from '../../messages/answer-blocks.ts';
-import { statusOf } from '../../messages/errors.ts';
-import { errorIn } from '../../messages/failed.ts';
+import { GatheredBlock, isBlank } from '../../messages/answer-blocks.ts';
+import { errorIn, statusOf } from '../../messages/errors.ts';
 import { runUsageOf, usageWith } from '../../messages/usage.ts';
 import type { AnswerWriter, ChunkHead } from '../answer-writer.ts';
 import type { BridgeOptions, KeptOutput } from '../bridge.ts';
+import { member, saying } from '../chat-fields.ts';
 import { AnswerFeed, faultIn } from '../feed.ts';
 import type { ShortNames } from '../short-names.ts';
 import { detailOf } from './thinking.ts';
@@ -207,15 +208,11 @@ function usageOf(usage: unknown): JsonObject | undefined {
   if (!counted) return undefined;
   const { input, cached, cache_writes, output } = counted;
   const { thinking_tokens: thought } = asObject(asObject(usage).output_tokens_details);
-  const details = {
-    ...(cached === null ? {} : { cached_tokens: cached }),
-    ...(cache_writes === null ? {} : { cache_write_tokens: cache_writes }),
-  };
+  const total = input === null || output === null ? null : input + output;
+  const details = saying({ cached_tokens: cached, cache_write_tokens: cache_writes });
   return {
-    ...(input === null ? {} : { prompt_tokens: input }),
-    ...(output === null ? {} : { completion_tokens: output }),
-    ...(input === null || output === null ? {} : { total_tokens: input + output }),
-    ...(Object.keys(details).length > 0 ? { prompt_tokens_details: details } : {}),
+    ...saying({ prompt_tokens: input, completion_tokens: output, total_tokens: total }),
+    ...member('prompt_tokens_details', details),
     ...(typeof thought !== 'number' ? {} : { completion_tokens_details: { reasoning_tokens: thought } }),
   };
 }

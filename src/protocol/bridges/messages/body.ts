@@ -9,7 +9,7 @@ import { claudeTermsOf } from '../../../memory/models/claude-terms.ts';
 import { longestAnswerOf } from '../../../memory/models/facts.ts';
 import { MARK_FIELD } from '../../messages/block.ts';
 import type { Bridge, BridgeOptions, ChatBody } from '../bridge.ts';
-import { fieldsIn, fieldTable, formOf, isEmpty, obstacleIn, says } from '../chat-fields.ts';
+import { fieldsIn, fieldTable, formOf, member, obstacleIn, saying, says } from '../chat-fields.ts';
 import { readerOf } from '../feed.ts';
 import { ShortNames } from '../short-names.ts';
 import { MessageFeed } from './answer.ts';
@@ -107,8 +107,7 @@ function outputFrom(
   notices: Set<string>,
 ): JsonObject {
   const format = formatFrom(asObject(response_format), notices);
-  const config = { ...(effort === undefined ? {} : { effort }), ...(format ? { format } : {}) };
-  return isEmpty(config) ? {} : { output_config: config };
+  return member('output_config', saying({ effort, format }));
 }
 
 /** A type that nobody knows is sent, so that the API says what is wrong. */
@@ -136,8 +135,8 @@ function otherFields(chat: ChatBody, notices: Set<string>): JsonObject {
   const user_id = user ?? safety_identifier;
   return {
     ...(stops.length > 0 ? { stop_sequences: stops } : {}),
-    ...(says(user_id) ? { metadata: { user_id } } : {}),
-    ...(tier === undefined ? {} : { service_tier: tier }),
+    ...member('metadata', saying({ user_id })),
+    ...saying({ service_tier: tier }),
     ...(isObject(mark) ? { [MARK_FIELD]: mark } : {}),
   };
 }

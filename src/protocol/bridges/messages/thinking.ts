@@ -4,8 +4,7 @@
  */
 import { asObject, asObjects, asString, isObject, type JsonObject } from '../../../lib/json.ts';
 import type { ClaudeTerms } from '../../../memory/models/claude-terms.ts';
-import { PROVIDER_FIELDS, THINKING_BLOCKS } from '../../chat/reasoning.ts';
-import { isThinking } from '../../messages/answer-blocks.ts';
+import { isThinking, PROVIDER_FIELDS, THINKING_BLOCKS } from '../../chat/reasoning.ts';
 import type { ChatBody } from '../bridge.ts';
 import { hasOthers, says } from '../chat-fields.ts';
 

@@ -17,7 +17,7 @@ import {
   parseJson,
   parseObject,
 } from '../../../lib/json.ts';
-import { isThinking } from '../../messages/answer-blocks.ts';
+import { isThinking } from '../../chat/reasoning.ts';
 import { MARK_FIELD } from '../../messages/block.ts';
 import type { BridgeOptions, ChatBody, KeptOutput } from '../bridge.ts';
 import { callsIn, isThought, noteMembers } from '../chat-fields.ts';
@@ -140,15 +140,13 @@ function resultOf(
   { tool_call_id, content, [MARK_FIELD]: ofMessage }: JsonObject,
   writing: Writing,
 ): JsonObject {
-  const parts = Array.isArray(content) ? blocksOf(content) : asString(content);
-  const inside = typeof parts === 'string' ? [] : parts.flatMap(({ [MARK_FIELD]: mark }) => mark ?? []);
-  const mark = ofMessage ?? inside.at(-1);
-  const plain =
-    typeof parts === 'string' ? parts : parts.map(({ [MARK_FIELD]: _, ...block }): JsonObject => block);
+  const blocks = Array.isArray(content) ? blocksOf(content) : undefined;
+  const mark = ofMessage ?? blocks?.flatMap(({ [MARK_FIELD]: inside }) => inside ?? []).at(-1);
+  const plain = blocks?.map(({ [MARK_FIELD]: _, ...block }): JsonObject => block);
   return {
     type: 'tool_result',
     tool_use_id: writing.ids.ofResult(asString(tool_call_id)),
-    content: unwrapped(plain),
+    content: plain ? unwrapped(plain) : asString(content),
     ...(isObject(mark) ? { [MARK_FIELD]: mark } : {}),
   };
 }
@@ -157,10 +155,10 @@ function resultOf(
  * A text alone as a string: a mark that comes or goes changes no form, to which later thinking
  * would be bound.
  */
-function unwrapped(content: string | JsonObject[]): string | JsonObject[] {
-  const [block, ...others] = typeof content === 'string' ? [] : content;
+function unwrapped(blocks: JsonObject[]): string | JsonObject[] {
+  const [block, ...others] = blocks;
   const isText = block?.type === 'text' && others.length === 0 && Object.keys(block).length === 2;
-  return isText ? asString(block.text) : content;
+  return isText ? asString(block.text) : blocks;
 }
 
 /** Ids of calls as the API takes them: of its characters, and used once in all. */

@@ -8,7 +8,7 @@ import { asList, asObject, asString, isObject, type JsonObject } from '../../../
 import { mayReason } from '../../../memory/models/upstream-apis.ts';
 import { nameOf } from '../../tool-choice.ts';
 import type { Bridge, BridgeOptions, ChatBody } from '../bridge.ts';
-import { fieldsIn, fieldTable, formOf, isEmpty, obstacleIn, says } from '../chat-fields.ts';
+import { fieldsIn, fieldTable, formOf, member, obstacleIn, saying, says } from '../chat-fields.ts';
 import { readerOf } from '../feed.ts';
 import { ShortNames } from '../short-names.ts';
 import { ResponseFeed } from './answer.ts';
@@ -69,22 +69,17 @@ function fieldsFrom(
     ...member('reasoning', {
       ...(showsReasoning ? { summary: 'auto' } : {}),
       ...asObject(chat.reasoning),
-      ...(says(chat.reasoning_effort) ? { effort: chat.reasoning_effort } : {}),
+      ...saying({ effort: chat.reasoning_effort }),
     }),
     ...member('text', {
       ...asObject(chat.text),
-      ...(says(chat.verbosity) ? { verbosity: chat.verbosity } : {}),
+      ...saying({ verbosity: chat.verbosity }),
       ...(says(chat.response_format) ? { format: formatFrom(chat.response_format) } : {}),
     }),
     ...(tools.length > 0 ? { tools } : {}),
     ...(says(chat.tool_choice) ? { tool_choice: choiceFrom(chat.tool_choice, names) } : {}),
     ...(include_obfuscation === undefined ? {} : { stream_options: { include_obfuscation } }),
   };
-}
-
-/** A member with its value; none if the value says nothing. */
-function member(name: string, value: JsonObject): JsonObject {
-  return isEmpty(value) ? {} : { [name]: value };
 }
 
 /** Models that don't reason refuse to be asked for reasoning. */

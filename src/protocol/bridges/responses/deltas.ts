@@ -2,7 +2,16 @@
  * The events of a response as deltas of a chat message. A whole item says what no event before it
  * has said, so an answer without a stream is made of its items alone, in the same way.
  */
-import { asList, asObject, asObjects, asString, isObject, type JsonObject, parseObject } from '../../../lib/json.ts';
+import {
+  asList,
+  asNumber,
+  asObject,
+  asObjects,
+  asString,
+  isObject,
+  type JsonObject,
+  parseObject,
+} from '../../../lib/json.ts';
 import { withMovedCitations } from '../../chat/citations.ts';
 import { indexOf, type KnownItem, type StreamEvent, StreamItems } from '../../responses/stream-items.ts';
 import type { AnswerWriter } from '../answer-writer.ts';
@@ -56,7 +65,7 @@ export class AnswerDeltas {
     if (text) this.takeText(event, text, phase === 'done');
     else if (type === 'response.output_text.annotation.added') {
       const state = this.items.find(event, {});
-      if (state) this.cite(state, numberIn(fields, 'content_index'), [fields.annotation]);
+      if (state) this.cite(state, asNumber(fields.content_index), [fields.annotation]);
     } else if (!isObject(item)) return;
     else if (type === 'response.output_item.done') this.takeItem(event, item);
     else if (type === 'response.output_item.added' && !this.isKnown(event, item))
@@ -111,7 +120,7 @@ export class AnswerDeltas {
     const state = found ?? (isWord ? this.add({ type: 'message' }, indexOf(event)) : undefined);
     if (!state) return;
     const text = asString(isDone ? fields[whole] : fields.delta);
-    const at = numberIn(fields, group);
+    const at = asNumber(fields[group]);
     this.say(state, { kind, at, group, text, isDone, logprobs: fields.logprobs });
   }
 
@@ -220,11 +229,6 @@ function stateOf(added: JsonObject): SaidItem {
 /** What a whole text has after what is known of it. */
 function restOf(whole: string, known: string): string {
   return whole.startsWith(known) ? whole.slice(known.length) : '';
-}
-
-function numberIn(fields: JsonObject, key: string): number {
-  const value = fields[key];
-  return typeof value === 'number' ? value : 0;
 }
 
 /** A token's probability, with the member that chat requires. */
