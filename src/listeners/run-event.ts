@@ -173,7 +173,13 @@ class EventRecorder implements CallListener {
     const { call, plan } = this;
     if (!edits(call.chosen.strategy) || observedShare(call) === 0) return {};
     if (!plan || !this.isMeasured) return { trial: {} };
-    return { trial: missedWords(call.request.messages, plan.view, plan.movedAt) ?? {} };
+    try {
+      return { trial: missedWords(call.request.messages, plan.view, plan.movedAt) ?? {} };
+    } catch (error) {
+      const { log } = call.scope.services;
+      logCaught(log, 'warn', 'what a view would have lacked could not be found', error);
+      return { trial: {} };
+    }
   }
 
   /** Whether it is looked at what the view would have lacked: the caller keeps the texts, too. */

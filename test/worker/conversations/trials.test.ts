@@ -2,7 +2,7 @@
 
 import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { statsComparison } from '../../../src/reference/schemas/comparison.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { quiet } from '../../support/quiet.ts';
@@ -115,8 +115,8 @@ describe('the comparison', () => {
     );
   });
 
-  it('has what the views would have lacked, where the caller archives', async () => {
-    const { app, compared } = caller();
+  /** Two requests that are observed: the second one's array has an answer that used an output. */
+  const lookTwice = async ({ app }: Pick<ReturnType<typeof caller>, 'app'>, id: string, archive: boolean) => {
     const tool = (id: string, content: string) => ({ role: 'tool', tool_call_id: id, content });
     const calls = (id: string, input: object) => ({
       role: 'assistant',
@@ -132,26 +132,47 @@ describe('the comparison', () => {
     ];
     const second = [...first, calls('b', { ids: ['ord-471147', 'ord-471148'] }), tool('b', 'Nothing.')];
     const compacting = { mode: 'compact', compact_trigger_turns: 1, compact_keep: 1, observe: true };
-    for (const [id, archive] of [
-      ['kept', true],
-      ['not-kept', false],
-    ])
-      for (const messages of [first, second]) {
-        const memory_strategy = { ...compacting, archive };
-        const body = JSON.stringify({ model: 'gpt-4.1', conversation_id: id, memory_strategy, messages });
-        const answer = await app.request('/v1/chat/completions', { method: 'POST', body });
-        await answer.text();
-        expect(Number(answer.headers.get('x-memory-potential-after'))).toBeLessThan(
-          Number(answer.headers.get('x-memory-potential-before')) / 2,
-        );
-      }
+    for (const messages of [first, second]) {
+      const memory_strategy = { ...compacting, archive };
+      const body = JSON.stringify({ model: 'gpt-4.1', conversation_id: id, memory_strategy, messages });
+      const answer = await app.request('/v1/chat/completions', { method: 'POST', body });
+      await answer.text();
+      expect(Number(answer.headers.get('x-memory-potential-after'))).toBeLessThan(
+        Number(answer.headers.get('x-memory-potential-before')) / 2,
+      );
+    }
+  };
 
-    const { data } = await compared();
+  it('has what the views would have lacked, where the caller archives', async () => {
+    const mine = caller();
+    await lookTwice(mine, 'kept', true);
+    await lookTwice(mine, 'not-kept', false);
+
+    const { data } = await mine.compared();
     // Both requests of one conversation: after the first answer, and after the call.
     expect(data).toMatchObject([{ observed: { requests: 4, answers: 1, words: 2, missed: 2 } }]);
     expect(data[0]?.text).toContain(
       '1 answer took 2 words from an output just read; 2 (100.0 %) would not have been in view.',
     );
+  });
+
+  it('counts a request whose words can’t be looked at, without them', async () => {
+    const mine = caller();
+    const lines: string[] = [];
+    vi.spyOn(console, 'warn').mockImplementation((line: string) => void lines.push(line));
+    // Only the search for words that were used reads an answer so.
+    const match = String.prototype.match;
+    const reading = vi.spyOn(String.prototype, 'match').mockImplementation(function (this: string, pattern) {
+      if (this.startsWith('ord-')) throw new RangeError('a text of the caller');
+      return match.call(this, pattern);
+    });
+    await lookTwice(mine, 'kept', true);
+    reading.mockRestore();
+
+    expect((await mine.compared()).data).toMatchObject([{ observed: { requests: 2, answers: 0 } }]);
+    const line = lines.find((one) => one.includes('what a view would have lacked'));
+    expect(JSON.parse(line ?? '{}')).toMatchObject({ code: 'internal_error', error: 'RangeError' });
+    expect(line).not.toContain('a text of the caller');
   });
 
   it('goes with its conversations, and reads tables of 0.10', async () => {
