@@ -48,7 +48,7 @@ export const statsComparison = z.strictObject({
           .describe('How both sides differ.'),
       }),
     )
-    .describe('By mode.'),
+    .describe('By mode: strategies of one mode, such as two budgets, are added up.'),
 });
 name(statsComparison, 'StatsComparison');
 
