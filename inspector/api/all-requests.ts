@@ -3,8 +3,11 @@ import type { ListedRun, RequestPage } from './answers.ts';
 import type { Client, Named } from './client.ts';
 import { pagesOf } from './pages.ts';
 
-/** Of a page. */
-const PAGE = 100;
+/** Of the first page, which is shown while the others are read. */
+const FIRST_PAGE = 100;
+
+/** Of each other page: the most that the route gives. Reading one after the other is what takes time. */
+const PAGE = 500;
 
 /** The requests of a conversation. */
 export interface Recorded {
@@ -26,7 +29,7 @@ export async function newerRequests(
   const last = events.at(-1)?.n ?? 0;
   const newer: ListedRun[] = [];
   let newest: RequestPage | undefined;
-  for await (const page of pagesOf((cursor) => client.requests(named, cursor, PAGE, signal))) {
+  for await (const page of pagesOf((cursor) => client.requests(named, cursor, FIRST_PAGE, signal))) {
     newest ??= page;
     newer.push(...page.data.filter(({ n }) => n > last));
     if ((page.data.at(-1)?.n ?? 0) <= last + 1) break;
@@ -42,7 +45,7 @@ export async function allRequests(
   signal: AbortSignal,
   show: (part: Recorded) => void,
 ): Promise<Recorded> {
-  const page = await client.requests(named, null, PAGE, signal);
+  const page = await client.requests(named, null, FIRST_PAGE, signal);
   const newestFirst: ListedRun[] = [...page.data];
   let next: string | null = page.has_more ? page.cursor : null;
   const recorded = (): Recorded => ({ events: newestFirst.toReversed(), isWhole: next === null, page });

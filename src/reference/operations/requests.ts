@@ -20,7 +20,7 @@ export const REQUESTS: readonly Operation[] = routes(
       id: 'listRequests',
       summary: 'The events of its requests, newest first',
       ...named,
-      parameters: [...named.parameters, LIMIT(20, 100), CURSOR],
+      parameters: [...named.parameters, LIMIT(20, 500), CURSOR],
       answers: { 200: json('A page.', schemas.requestPage) },
       errors: ['conversation_not_found'],
     },

@@ -17,7 +17,7 @@ import { countIn, otherCursor, type PageSizes } from '../page-size.ts';
 import { stored } from '../stored.ts';
 import { notFound, type Target, target } from './memory.ts';
 
-const PAGE: PageSizes = { usual: 20, largest: 100 };
+const PAGE: PageSizes = { usual: 20, largest: 500 };
 
 /** A page of events, newest first, with the sums of all bills of the conversation. */
 export async function listRequests(c: RouteContext): Promise<Response> {

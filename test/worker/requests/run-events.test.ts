@@ -479,7 +479,7 @@ describe('a list of requests', () => {
 
   it.each([
     ['/v1/conversations/c/requests?limit=0', 'limit'],
-    ['/v1/conversations/c/requests?limit=101', 'limit'],
+    ['/v1/conversations/c/requests?limit=501', 'limit'],
     ['/v1/conversations/c/requests?cursor=x', 'cursor'],
     ['/v1/conversations/c/requests?cursor=0', 'cursor'],
     ['/v1/conversations/c/requests/0', 'n'],
