@@ -71,7 +71,11 @@ async function ask() {
   if (values.help) return console.log(USAGE);
   if (values.version) return console.log(version());
   const counts = { mcp: 2, verify: 2, why: 1, doctor: 0, backup: 1, restore: 1 };
-  if (!(command in counts) || files.length !== counts[command] || files.includes('')) fail(USAGE);
+  if (command === undefined) fail(USAGE);
+  if (!Object.hasOwn(counts, command)) fail(`There is no command ${command}.\n\n${USAGE}`);
+  const given = files.filter((one) => one !== '').length;
+  if (files.length !== counts[command] || given !== files.length)
+    fail(`precis ${command} takes ${countOf(counts[command])} beside its flags, not ${given}.\n\n${USAGE}`);
   const isRemoval = command === 'mcp' && files[0] === 'remove';
   const { PRECIS_URL, OPENAI_API_KEY: key, PRECIS_ADMIN_TOKEN: adminToken } = process.env;
   const url = values.url ?? PRECIS_URL;
@@ -92,6 +96,10 @@ async function ask() {
     restore: () => restore(url, adminToken, file),
   };
   process.exitCode = await commands[command]();
+}
+
+function countOf(most) {
+  return most === 1 ? 'one argument' : most === 0 ? 'no argument' : `${most} arguments`;
 }
 
 function arguments_() {
