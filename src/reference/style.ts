@@ -53,7 +53,12 @@ dd { margin: 0 0 0 var(--space-4); }
 dt i { font-style: normal; }
 dt i, .type, .usual, dt em, .quiet { color: var(--quiet); font-size: var(--text-s); }
 footer { margin-top: var(--space-12); border-top: 1px solid var(--line); }
-@media (max-width: 760px) { input { flex: 1; } form { order: 2; width: 100%; } }
+@media (max-width: 760px) {
+  input { flex: 1; }
+  form { order: 2; width: 100%; }
+  th, td { min-width: 64px; padding-right: var(--space-2); font-size: var(--text-xs); }
+  td code { overflow-wrap: anywhere; }
+}
 @media (min-width: 64rem) {
   html { scroll-padding-top: 64px; }
   header.top { position: sticky; top: 0; z-index: 1; }
