@@ -14,7 +14,7 @@ const REPEATS = 15;
 const KEY = 'sk-the-key-of-a-benchmark-0001';
 const CONVERSATION = 'long';
 
-/** In the page: opens the conversation, and resolves when all of its rows are listed and painted. */
+/** Runs in the page: opens the conversation, and resolves when all of its rows are painted. */
 const OPENS = `new Promise((done) => {
   const start = performance.now();
   let first;

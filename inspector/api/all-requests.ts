@@ -6,7 +6,7 @@ import { pagesOf } from './pages.ts';
 /** Of the first page, which is shown while the others are read. */
 const FIRST_PAGE = 100;
 
-/** Of each other page: the most that the route gives. Reading one after the other is what takes time. */
+/** Of each other page: the most that the route gives, since each takes time of its own. */
 const PAGE = 500;
 
 /** The requests of a conversation. */
