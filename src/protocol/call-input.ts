@@ -5,9 +5,8 @@
 import type { Removal } from '../memory/edits/removal.ts';
 import { replacementJson } from './edits.ts';
 import type { JsonSpan, Span } from './json/outline.ts';
+import { QUOTE } from './json/scanner.ts';
 import { fieldOf, jsonOf, type Splice, textOf } from './json/spans.ts';
-
-const QUOTE = 0x22;
 
 /** The value of a member that can be arguments; undefined for any other. */
 export function inputField(object: JsonSpan | undefined, key: string): JsonSpan | undefined {

@@ -11,6 +11,7 @@ import type { Removal } from '../memory/edits/removal.ts';
 import { MOST_MARKS } from '../memory/plan/marks.ts';
 import type { View } from '../memory/plan/view.ts';
 import { type JsonSpan, levels } from './json/outline.ts';
+import { BACKSLASH, QUOTE, SPACE } from './json/scanner.ts';
 import { fieldOf, jsonOf, type Splice, textOf, within, wrapSplices } from './json/spans.ts';
 import type { TextType } from './parts.ts';
 import { BREAKPOINTS } from './unmarked.ts';
@@ -163,10 +164,6 @@ function isBlank(bytes: Uint8Array, text: JsonSpan): boolean {
   const mayBe = first === QUOTE || first === SPACE || first === BACKSLASH;
   return mayBe && (jsonOf(bytes, text) as string).trim() === '';
 }
-
-const QUOTE = 0x22;
-const SPACE = 0x20;
-const BACKSLASH = 0x5c;
 
 /**
  * How many marks a body has, or texts that look like one. It counts no further than `most`.

@@ -8,7 +8,7 @@ import type { View } from '../memory/plan/view.ts';
 import type { Tools } from '../memory/tokens/tokens.ts';
 import type { OwnField } from './body.ts';
 import { type CacheMarks, latestMarks, marksIn, NO_EDITS, OPENAI_MARKS } from './edits.ts';
-import type { JsonSpan } from './json/outline.ts';
+import type { JsonSpan, Outline } from './json/outline.ts';
 import { fieldOf, jsonOf, type Member, type Splice, textOf, topField } from './json/spans.ts';
 import { KeptContents } from './kept-contents.ts';
 import type { ReadArray } from './known-array.ts';
@@ -120,6 +120,21 @@ export interface Additions {
  * (docs/design.md#9-tokens-and-bytes).
  */
 export const MOST_MESSAGES = 20_000;
+
+/**
+ * What to keep of a body: its conversation, and the number of elements in other lists.
+ *
+ * @param element what to keep of each message or item
+ */
+export function bodyOutline(
+  conversation: ModelRequest['conversationField'],
+  element: Outline,
+  ...lists: readonly string[]
+): ReadonlyMap<string, Outline> {
+  const most = MOST_MESSAGES;
+  const others = lists.map((name) => [name, { items: {}, most }] as const);
+  return new Map<string, Outline>([[conversation, { items: element, most, counted: true }], ...others]);
+}
 
 const CACHE_KEY = 'prompt_cache_key';
 

@@ -52,6 +52,15 @@ export interface PartFormat {
   weightOf?(part: unknown): Weight | undefined;
 }
 
+/** Text parts of chat and of Messages. */
+export const TEXT_PARTS: Pick<PartFormat, 'text' | 'textOf'> = {
+  text: 'text',
+  textOf(part) {
+    const { type, text } = asObject(part);
+    return type === 'text' && typeof text === 'string' ? text : undefined;
+  },
+};
+
 /** A content that is a string. */
 export function plain(text: string): Content {
   return {

@@ -9,7 +9,7 @@ import { asObject, parseJson } from '../../lib/json.ts';
 import type { BilledTokens } from '../../memory/money/amounts.ts';
 import type { RunUsage } from '../../memory/money/bill-schema.ts';
 import type { VendorVerdict } from '../../memory/replay/vendor-verdict.ts';
-import { JsonSyntaxError } from '../json/scanner.ts';
+import { JsonSyntaxError, OPEN_OBJECT, SPACE } from '../json/scanner.ts';
 import { jsonOf, within } from '../json/spans.ts';
 import {
   hasStopped,
@@ -201,9 +201,6 @@ const REASON = /"(?:(?:stop|finish)_reason|incomplete_details"\s*:\s*\{\s*"reaso
 /** Of a response, or of a message. */
 const ID = /"id"\s*:\s*"((?:resp|msg)_[\w-]{1,128})"/;
 const LF = new Uint8Array([0x0a]);
-/** JSON's white space is not above it. */
-const SPACE = 0x20;
-const OPENS = 0x7b;
 
 /** Expects the text at the end of a stream of Messages. */
 function reportsOutput(text: string): boolean {
@@ -213,7 +210,7 @@ function reportsOutput(text: string): boolean {
 /** By its first character that is no space. Undefined if there is none. */
 function isObject(bytes: Uint8Array): boolean | undefined {
   const first = bytes.find((byte) => byte > SPACE);
-  return first === undefined ? undefined : first === OPENS;
+  return first === undefined ? undefined : first === OPEN_OBJECT;
 }
 
 /** @param bytes of an answer's beginning */

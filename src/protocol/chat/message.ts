@@ -33,6 +33,7 @@ import {
   type PartFormat,
   plain,
   sumOfWeights,
+  TEXT_PARTS,
   withEncrypted,
 } from '../parts.ts';
 import { saidIn } from '../said.ts';
@@ -77,11 +78,7 @@ export const READ_FIELDS: readonly string[] = [
 ];
 
 const PARTS: PartFormat = {
-  text: 'text',
-  textOf(part) {
-    const { type, text } = asObject(part);
-    return type === 'text' && typeof text === 'string' ? text : undefined;
-  },
+  ...TEXT_PARTS,
   priceOf(part) {
     const { type, image_url } = asObject(part);
     if (type === 'image_url') return imagePrice(asObject(image_url).detail);

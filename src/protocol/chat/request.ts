@@ -22,12 +22,12 @@ import {
   partSplices,
   roundsSplice,
 } from '../edits.ts';
-import { type JsonSpan, levels, type Outline, only } from '../json/outline.ts';
+import { type JsonSpan, levels, only } from '../json/outline.ts';
 import { cutMembers, fieldOf, memberSplices, type Splice, splice, textOf, within } from '../json/spans.ts';
 import { KnownMessages, type ReadArray, type SharedArray } from '../known-array.ts';
 import {
   type Additions,
-  MOST_MESSAGES,
+  bodyOutline,
   ModelRequest,
   splitPreamble,
   type ViewParts,
@@ -40,19 +40,7 @@ import { type RepeatedFields, repeatedFields } from './repeated-fields.ts';
 import { leaving } from './shown-answers.ts';
 import { injectionSplice, recapSplice, replacedBySummary, summaryMessages } from './summary.ts';
 
-/** What to keep of a body: its messages with their fields, and the number of tools. */
-const OUTLINE: ReadonlyMap<string, Outline> = new Map([
-  [
-    'messages',
-    {
-      items: only(READ_FIELDS),
-      most: MOST_MESSAGES,
-      counted: true,
-    },
-  ],
-  ['tools', { items: {}, most: MOST_MESSAGES }],
-  ['functions', { items: {}, most: MOST_MESSAGES }],
-]);
+const OUTLINE = bodyOutline('messages', only(READ_FIELDS), 'tools', 'functions');
 
 /** https://developers.openai.com/api/docs/api-reference/chat/create, `stream_options` */
 const STREAM_OPTIONS = 'stream_options';

@@ -2,15 +2,7 @@
  * JSON without what says nothing: insignificant white space (RFC 8259 §2), and members that are
  * named. One pass over the bytes; strings are skipped natively, and nothing is decoded.
  */
-import { Scanner } from './scanner.ts';
-
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const COMMA = 0x2c;
-const COLON = 0x3a;
-const SPACE = 0x20;
-const OPEN_OBJECT = 0x7b;
-const CLOSE_OBJECT = 0x7d;
+import { BACKSLASH, CLOSE_OBJECT, COLON, COMMA, OPEN_OBJECT, QUOTE, Scanner, SPACE } from './scanner.ts';
 
 /** A member to leave out. */
 export interface LeftOut {

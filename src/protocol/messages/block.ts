@@ -8,7 +8,14 @@ import { isThinkingPart } from '../chat/reasoning.ts';
 import type { CacheMarks } from '../edits.ts';
 import type { JsonSpan } from '../json/outline.ts';
 import { fieldOf, jsonOf, stringIn, textOf } from '../json/spans.ts';
-import { ENCRYPTED_CHARACTERS, FILE, imagePrice, type PartFormat, weightOfJson } from '../parts.ts';
+import {
+  ENCRYPTED_CHARACTERS,
+  FILE,
+  imagePrice,
+  type PartFormat,
+  TEXT_PARTS,
+  weightOfJson,
+} from '../parts.ts';
 
 /** The fields of a block that are ever read. */
 export const BLOCK_FIELDS: readonly string[] = [
@@ -46,11 +53,7 @@ const ENCRYPTED: ReadonlySet<string> = new Set([
 ]);
 
 export const PARTS: PartFormat = {
-  text: 'text',
-  textOf(part) {
-    const { type, text } = asObject(part);
-    return type === 'text' && typeof text === 'string' ? text : undefined;
-  },
+  ...TEXT_PARTS,
   priceOf(part) {
     const { type, source } = asObject(part);
     if (type === 'image') return imagePrice(undefined);

@@ -66,6 +66,12 @@ export class BlockSorter extends CallSorter {
     return this.hidesCalls && isSaid(stopReason) && shown().every(isSilent);
   }
 
+  /** Whether our calls among all blocks of an answer are to be answered. */
+  areOurs(blocks: readonly JsonObject[]): boolean {
+    for (const block of blocks) this.shows(block);
+    return this.isOurs;
+  }
+
   /** Whether the caller sees a block. */
   shows(block: JsonObject): boolean {
     if (isThinking(block)) return this.signs && !this.hasDropped && !this.hasHidden;
@@ -84,16 +90,6 @@ export class BlockSorter extends CallSorter {
     const { name, toolset_name } = block;
     return waitsForCaller(block) && this.names.has(asString(name)) && (toolset_name ?? null) === null;
   }
-}
-
-/** Whether our calls among the blocks of an answer are to be answered. */
-export function areOurs(
-  blocks: readonly JsonObject[],
-  ...sorting: ConstructorParameters<typeof BlockSorter>
-): boolean {
-  const sorter = new BlockSorter(...sorting);
-  for (const block of blocks) sorter.shows(block);
-  return sorter.isOurs;
 }
 
 /**

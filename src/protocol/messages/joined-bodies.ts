@@ -10,7 +10,7 @@ import { MESSAGES_USAGE, UsageTally } from '../answers/usage.ts';
 import type { JsonSpan, Outline } from '../json/outline.ts';
 import { fieldOf, jsonOf, scanObject, textOf, valueIn, withMembers } from '../json/spans.ts';
 import { type AnswerBlock, NOTHING_SAID, waitsForCaller } from './answer-blocks.ts';
-import { areOurs, BlockSorter, isSaid, isWhole, messageJson, turnOf } from './calls.ts';
+import { BlockSorter, isSaid, isWhole, messageJson, turnOf } from './calls.ts';
 import { FIELDS, JoinedFields } from './joined-fields.ts';
 
 const MESSAGE: Outline = { fields: new Map([['content', { items: {} }]]), others: {}, most: 1_000 };
@@ -39,11 +39,11 @@ export class JoinedMessagesBodies extends CountedAnswers implements JoinedBodies
     if (isObject(usage)) this.tally.count(usage);
     const { fields } = this;
     fields.take(Object.fromEntries(FIELDS.map((key) => [key, field(key)])));
-    const sorter = new BlockSorter(this.names, this.mayAnswer, this.signs);
+    const newSorter = () => new BlockSorter(this.names, this.mayAnswer, this.signs);
+    const sorter = newSorter();
     const blocks = content.items.map((span) => asObject(jsonOf(body, span)));
     const stop = field('stop_reason');
-    sorter.hidesTexts =
-      this.withholds && isWhole(stop) && areOurs(blocks, this.names, this.mayAnswer, this.signs);
+    sorter.hidesTexts = this.withholds && isWhole(stop) && newSorter().areOurs(blocks);
     const shown = content.items.filter((_, index) => sorter.shows(blocks[index] ?? {}));
     this.blocks.push(...shown.map((span) => textOf(body, span)));
     if (sorter.isOurs && isWhole(stop)) {

@@ -18,6 +18,7 @@ import { KnownMessages, type ReadArray, type SharedArray } from '../known-array.
 import { DeferredTools } from '../loaded-tools.ts';
 import {
   type Additions,
+  bodyOutline,
   type InjectedMessage,
   injectedJson,
   MOST_MESSAGES,
@@ -37,24 +38,14 @@ import { SystemEntry, saidValue } from './system-entry.ts';
 import { lastThreshold, readBehind } from './threshold.ts';
 import { viewSplices } from './view-splices.ts';
 
-/** What to keep of a body: its messages with their blocks, and the number of tools. */
-const OUTLINE: ReadonlyMap<string, Outline> = new Map([
-  [
-    'messages',
-    {
-      items: {
-        fields: new Map<string, Outline>([
-          ['role', {}],
-          ['content', { items: only(BLOCK_FIELDS), most: MOST_MESSAGES }],
-        ]),
-      },
-      most: MOST_MESSAGES,
-      counted: true,
-    },
-  ],
-  ['system', { items: {}, most: MOST_MESSAGES }],
-  ['tools', { items: {}, most: MOST_MESSAGES }],
-]);
+const MESSAGE: Outline = {
+  fields: new Map<string, Outline>([
+    ['role', {}],
+    ['content', { items: only(BLOCK_FIELDS), most: MOST_MESSAGES }],
+  ]),
+};
+
+const OUTLINE = bodyOutline('messages', MESSAGE, 'system', 'tools');
 
 /**
  * A message thread, whose earlier messages the API has stored

@@ -4,6 +4,7 @@ import { asObject } from '../../lib/json.ts';
 import type { Content } from '../../memory/conversation/message.ts';
 import { FieldMessage, type FieldValue, fieldValue } from '../field-message.ts';
 import type { Span } from '../json/outline.ts';
+import { QUOTE } from '../json/scanner.ts';
 import { jsonOf } from '../json/spans.ts';
 import { contentOfList, plain } from '../parts.ts';
 import { PARTS, withoutMarks } from './block.ts';
@@ -17,9 +18,6 @@ const ATTRIBUTION = 'x-anthropic-billing-header:';
 const encoder = new TextEncoder();
 
 const NOTHING = encoder.encode('""');
-
-/** The first byte of a string. */
-const QUOTE = 0x22;
 
 /** The JSON of an entry as far as the model reads it: an attribution says nothing. */
 export function saidValue(body: Uint8Array, span: Span): FieldValue {

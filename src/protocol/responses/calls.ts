@@ -27,6 +27,12 @@ export type Fate = 'shown' | 'held' | 'hidden';
  * An answer in a form such as JSON has no messages of turns that are answered here.
  */
 export class ItemSorter extends CallSorter {
+  /** Whether our calls among all items of an answer are to be answered. */
+  areOurs(items: readonly JsonObject[]): boolean {
+    for (const item of items) this.next(item);
+    return this.isOurs;
+  }
+
   next(item: JsonObject): Fate {
     if (item.type === 'reasoning') return 'held';
     if (item.type === 'message' && this.hidesTexts) return 'hidden';
@@ -39,16 +45,6 @@ export class ItemSorter extends CallSorter {
   calls({ type, name, namespace }: JsonObject): boolean {
     return type === 'function_call' && this.names.has(asString(name)) && (namespace ?? null) === null;
   }
-}
-
-/** Whether our calls among the items of an answer are to be answered. See `Joining`. */
-export function areOurs(
-  items: readonly JsonObject[],
-  ...joining: readonly [names: ReadonlySet<string>, mayAnswer: () => boolean]
-): boolean {
-  const sorter = new ItemSorter(...joining);
-  for (const item of items) sorter.next(item);
-  return sorter.isOurs;
 }
 
 /**

@@ -7,7 +7,7 @@ import type { ToolTurn } from '../answers/tool-turn.ts';
 import { RESPONSES_USAGE, UsageTally } from '../answers/usage.ts';
 import { scanObject, spliceAll, valueIn } from '../json/spans.ts';
 import { type Ending, saidItems } from './answer-text.ts';
-import { areOurs, ItemSorter, turnOf } from './calls.ts';
+import { ItemSorter, turnOf } from './calls.ts';
 import { isEncrypted, withMark, withoutEncrypted } from './reasoning.ts';
 import { RESPONSE, responseSplices } from './splices.ts';
 
@@ -30,8 +30,9 @@ export class JoinedResponsesBodies extends CountedAnswers implements JoinedBodie
     if (!Array.isArray(output)) return body;
     const isComplete = (field('status') ?? 'completed') === 'completed';
     const items = output.map(asObject);
-    const sorter = new ItemSorter(this.names, this.mayAnswer);
-    sorter.hidesTexts = this.withholds && isComplete && areOurs(items, this.names, this.mayAnswer);
+    const newSorter = () => new ItemSorter(this.names, this.mayAnswer);
+    const sorter = newSorter();
+    sorter.hidesTexts = this.withholds && isComplete && newSorter().areOurs(items);
     const shown = callerItems(output, sorter);
     const isHiding = this.form.isHidden && shown.some(isEncrypted);
     const asShown = isHiding ? withoutEncrypted : this.signs ? same : marked;

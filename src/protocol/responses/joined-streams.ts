@@ -30,7 +30,7 @@ import { Frame } from '../answers/sse.ts';
 import type { ToolTurn } from '../answers/tool-turn.ts';
 import { RESPONSES_USAGE, UsageTally } from '../answers/usage.ts';
 import { type Ending, saidItems } from './answer-text.ts';
-import { areOurs, ItemSorter, turnOf } from './calls.ts';
+import { ItemSorter, turnOf } from './calls.ts';
 import { isEncrypted, withMark, withoutEncrypted } from './reasoning.ts';
 import { type Changes, changedEvent } from './splices.ts';
 import { isError } from './stream.ts';
@@ -151,7 +151,7 @@ export class JoinedResponsesStreams extends WaitingStreams<StreamEvent, ItemSort
   private isTurnBy(end: StreamEvent): boolean {
     if (end.type !== 'response.completed') return false;
     const items = asObjects(asObject(end.fields.response).output);
-    return items.length > 0 ? areOurs(items, this.names, this.mayAnswer) : this.scout.isOurs;
+    return items.length > 0 ? this.newSorter().areOurs(items) : this.scout.isOurs;
   }
 
   protected taken(event: StreamEvent): Frame[] {

@@ -14,7 +14,7 @@ import type { View } from '../../memory/plan/view.ts';
 import { type BodyFault, invalidMessages, isOwnField, scanBody } from '../body.ts';
 import { type CacheMarks, CLAUDE_MARKS, NO_EDITS, OPENAI_MARKS } from '../edits.ts';
 import { FieldMessage, type FieldValue, fieldValue } from '../field-message.ts';
-import { type JsonSpan, type Outline, only } from '../json/outline.ts';
+import { type JsonSpan, only } from '../json/outline.ts';
 import {
   type Edits,
   fieldOf,
@@ -28,8 +28,8 @@ import { KnownMessages, type ReadArray, type SharedArray } from '../known-array.
 import { DeferredTools, namesIn } from '../loaded-tools.ts';
 import {
   type Additions,
+  bodyOutline,
   injectedJson,
-  MOST_MESSAGES,
   ModelRequest,
   type WireMessage,
 } from '../model-request.ts';
@@ -41,17 +41,7 @@ import { groupItems, ItemGroup } from './message.ts';
 import { includeWith } from './reasoning.ts';
 import { viewSplices } from './view-splices.ts';
 
-const OUTLINE: ReadonlyMap<string, Outline> = new Map([
-  [
-    'input',
-    {
-      items: only(READ_FIELDS),
-      most: MOST_MESSAGES,
-      counted: true,
-    },
-  ],
-  ['tools', { items: {}, most: MOST_MESSAGES }],
-]);
+const OUTLINE = bodyOutline('input', only(READ_FIELDS), 'tools');
 
 const CALLERS_MARKS: CacheMarks = { ...CLAUDE_MARKS, areCallers: false };
 
