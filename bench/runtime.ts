@@ -7,6 +7,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
+import { ownWorker } from '../tools/own-worker.ts';
 import { type BuildOptions, buildWorker } from '../tools/worker-build.ts';
 import { modulesOf } from '../tools/worker-modules.ts';
 import { rssOf } from './process.ts';
@@ -55,7 +56,9 @@ export async function startRuntime(
   { objectsApart = false, ...build }: RuntimeOptions = {},
 ): Promise<Runtime> {
   const home = await mkdtemp(join(tmpdir(), 'precis-bench-'));
-  const built = await buildWorker(join(home, 'built'), build);
+  const into = join(home, 'built');
+  const isOwn = build.entry === undefined && build.hasNames !== true;
+  const built = isOwn ? await ownWorker(into) : await buildWorker(into, build);
   const worker = {
     ...built.options,
     name,

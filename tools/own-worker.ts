@@ -3,16 +3,14 @@
  * beside them; a clone builds it.
  */
 import { existsSync, rmSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startRuntime } from './local-runtime.ts';
-import { type BuiltWorker, modulesOf } from './worker-modules.ts';
+import { type BuiltWorker, modulesOf, SETTINGS } from './worker-modules.ts';
 
-/** Beside the programs of the package. */
-const BUILT = join(import.meta.dirname, 'worker');
-/** Beside the code of a built Worker: its settings from wrangler.toml. */
-const SETTINGS = 'settings.json';
+/** Beside the programs of the package. Tests build one for all programs that they run. */
+const BUILT = process.env.PRECIS_TESTED_WORKER ?? join(import.meta.dirname, 'worker');
 
 export interface WorkerServer {
   /** `http://127.0.0.1:PORT`, without `/v1`. */
@@ -35,9 +33,7 @@ export async function ownWorker(into: string): Promise<BuiltWorker> {
 export async function buildInto(folder: string): Promise<void> {
   // Takes a second to load, and only a build needs it.
   const { buildWorker } = await import('./worker-build.ts');
-  await mkdir(folder, { recursive: true });
-  const { rootPath: _, ...options } = (await buildWorker(folder)).options;
-  await writeFile(join(folder, SETTINGS), JSON.stringify(options));
+  await buildWorker(folder);
 }
 
 /** Runs it at a free port of this machine, with storage that ends with it, or with the program. */

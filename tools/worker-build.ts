@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import type { TestProject } from 'vitest/node';
-import type { BuiltWorker } from './worker-modules.ts';
+import { type BuiltWorker, SETTINGS } from './worker-modules.ts';
 import { ROOT, WRANGLER } from './worker-server.ts';
 
 declare module 'vitest' {
@@ -17,9 +17,13 @@ declare module 'vitest' {
 /** The Worker as tests start it. */
 const TESTED = join(ROOT, 'test/support/deployment/tested-worker.ts');
 
-/** Called by vitest before the first file; the returned function runs after the last one. */
+/**
+ * Called by vitest before the first file; the returned function runs after the last one. The
+ * programs that tests run take this Worker too (own-worker.ts).
+ */
 export async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
   const built = await mkdtemp(join(tmpdir(), 'precis-built-'));
+  process.env.PRECIS_TESTED_WORKER = built;
   provide('builtWorker', await buildWorker(built, { entry: TESTED }));
   return () => rm(built, { recursive: true, force: true });
 }
@@ -31,7 +35,7 @@ export interface BuildOptions {
   readonly hasNames?: boolean;
 }
 
-/** @param into a directory */
+/** @param into a directory that need not exist; its settings are written there, too */
 export async function buildWorker(
   into: string,
   { entry, hasNames = false }: BuildOptions = {},
@@ -40,12 +44,17 @@ export async function buildWorker(
   const minified = hasNames ? [] : ['--minify'];
   const args = [WRANGLER, 'deploy', ...named, '--dry-run', ...minified, '--outdir', into];
   await promisify(execFile)(process.execPath, args, { cwd: ROOT, env: { ...process.env, CI: '1' } });
-  const module = join(into, `${entry === undefined ? 'index' : basename(entry, '.ts')}.js`);
+  const module = join(into, 'index.js');
   // The source map is twice as long as the code, and would be read at every start.
-  const code = await readFile(module, 'utf8');
+  const code = await readFile(
+    entry === undefined ? module : join(into, `${basename(entry, '.ts')}.js`),
+    'utf8',
+  );
   await writeFile(module, code.replace(/^\/\/# sourceMappingURL=.*$/m, ''));
   // It takes a second to load, also where a command line is refused before anything is built.
   const { unstable_getMiniflareWorkerOptions } = await import('wrangler');
   const { workerOptions } = unstable_getMiniflareWorkerOptions(join(ROOT, 'wrangler.toml'));
+  const { rootPath: _, ...settings } = workerOptions;
+  await writeFile(join(into, SETTINGS), JSON.stringify(settings));
   return { module, options: workerOptions };
 }

@@ -6,6 +6,9 @@ import { readdir, readFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Unstable_MiniflareWorkerOptions } from 'wrangler';
 
+/** Beside the code of a built Worker: its settings from wrangler.toml. */
+export const SETTINGS = 'settings.json';
+
 /** A Worker as a module of code and modules of data, with its settings from wrangler.toml. */
 export interface BuiltWorker {
   /** Path of the module with all code. The modules of data lie beside it. */

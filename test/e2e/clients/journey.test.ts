@@ -71,7 +71,8 @@ describe.skipIf(files === undefined)('in a fresh copy of the repository', () => 
 
   beforeAll(async () => {
     copy = freshCopy(files ?? []);
-    const { OPENAI_API_KEY: _, ...env } = process.env;
+    // Its own Worker is part of what a user gets.
+    const { OPENAI_API_KEY: _, PRECIS_TESTED_WORKER: __, ...env } = process.env;
     // As npm does when the packages are installed.
     execFileSync('npm', ['run', 'prepare'], { cwd: copy, env, stdio: 'pipe' });
     demo = spawn('npm', [...(command?.words.slice(1) ?? []), '--', '--inspect'], {
