@@ -6,26 +6,12 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
 import { ROOT } from '../../../tools/worker-server.ts';
+import { type Ended, ended } from '../../support/ended.ts';
 
 const execute = promisify(execFile);
 
 const dir = mkdtempSync(join(tmpdir(), 'command-line-'));
 afterAll(() => rmSync(dir, { recursive: true }));
-
-interface Ended {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-class Exit extends Error {
-  readonly code: number;
-
-  constructor(code: number) {
-    super(`the process would end with ${code}`);
-    this.code = code;
-  }
-}
 
 afterEach(() => {
   vi.restoreAllMocks();
@@ -34,32 +20,16 @@ afterEach(() => {
 
 let runs = 0;
 
-/** Runs a script within this process: a process of its own would load all that it imports again. */
+/** Runs a script within this process. */
 async function run(script: string, ...args: string[]): Promise<Ended> {
-  const stdout = vi.spyOn(console, 'log').mockImplementation(() => {});
-  const stderr = vi.spyOn(console, 'error').mockImplementation(() => {});
-  vi.spyOn(process, 'exit').mockImplementation((code) => {
-    throw new Exit(Number(code));
-  });
   vi.stubEnv('TRACES_DIR', undefined);
   const { argv } = process;
   process.argv = [process.execPath, script, ...args];
   try {
-    const code = await import(`${join(ROOT, 'bench', `${script}.ts`)}?run=${++runs}`).then(
-      () => 0,
-      (error: unknown) => {
-        if (error instanceof Exit) return error.code;
-        throw error;
-      },
-    );
-    return { code, stdout: printedBy(stdout), stderr: printedBy(stderr) };
+    return await ended(() => import(`${join(ROOT, 'bench', `${script}.ts`)}?run=${++runs}`));
   } finally {
     process.argv = argv;
   }
-}
-
-function printedBy({ mock }: { mock: { calls: unknown[][] } }): string {
-  return mock.calls.map((values) => `${values.join(' ')}\n`).join('');
 }
 
 /** Runs a script in a process of its own. */

@@ -1,0 +1,29 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { readOptions } from '../../../demo/options.ts';
+import { ended } from '../../support/ended.ts';
+
+afterEach(() => vi.restoreAllMocks());
+
+describe('the command line of the demo', () => {
+  it('prints its usage with --help', async () => {
+    const { code, stdout } = await ended(() => readOptions(['--help']));
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^usage: precis demo \[--mode <mode>\] \[--inspect\]$/m);
+  });
+
+  it.each([['--insepct'], ['--port', '9'], ['compact'], ['--mode']])(
+    'refuses arguments that it does not know: %s',
+    async (...args) => {
+      expect(await ended(() => readOptions(args))).toEqual({
+        code: 2,
+        stdout: '',
+        stderr: expect.stringContaining('usage: precis demo'),
+      });
+    },
+  );
+
+  it('refuses a mode that it does not know', async () => {
+    const { code, stderr } = await ended(() => readOptions(['--mode', 'bogus']));
+    expect([code, stderr]).toEqual([2, expect.stringMatching(/^--mode takes auto, compact, /)]);
+  });
+});
