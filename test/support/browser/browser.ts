@@ -7,6 +7,7 @@ import type { AxeResults } from 'axe-core';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterEach, beforeAll, expect } from 'vitest';
 import { findChromium } from '../../../tools/chromium.ts';
+import { runs } from '../laws/runs.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 
@@ -172,10 +173,18 @@ export async function axeViolations(page: Page, rules?: readonly string[]): Prom
   );
 }
 
+/** By day the looks of the narrow window are checked on one screen in this many. */
+const NARROW = runs(3, 1);
+
+/** The same screens in each run. */
+function hasTurn(name: string): boolean {
+  return [...name].reduce((sum, char) => sum + char.charCodeAt(0), 0) % NARROW === 0;
+}
+
 /**
  * Shows a page in a wide and in a narrow window, each in a theme of its own: nothing wider than the
  * window, and without violations in the wide one. The narrow one shows a part of the same, so there
- * the looks are checked. With `SCREENSHOTS=1` it writes screenshots of three widths in each theme.
+ * the looks are checked, and by day the screens take turns. With `SCREENSHOTS=1` it writes screenshots of three widths in each theme.
  */
 export async function expectShownWell(page: Page, name: string): Promise<void> {
   if (SHOTS !== undefined) await takeShots(page, name, SHOTS);
@@ -183,9 +192,9 @@ export async function expectShownWell(page: Page, name: string): Promise<void> {
     const isNarrow = width === 360;
     const theme = isNarrow ? 'light' : 'dark';
     await showIn(page, width, theme);
-    expect(await axeViolations(page, isNarrow ? LOOKS : undefined), `${name} at ${width}, ${theme}`).toEqual(
-      [],
-    );
+    const violations =
+      isNarrow && !hasTurn(name) ? [] : await axeViolations(page, isNarrow ? LOOKS : undefined);
+    expect(violations, `${name} at ${width}, ${theme}`).toEqual([]);
     expect(await page.evaluate('document.documentElement.scrollWidth'), `${name} at ${width}`).toBe(width);
   }
 }
