@@ -136,7 +136,7 @@ function hasPython(): boolean {
 /** What the compiler says of the snippets; empty if nothing. */
 function compile(): string {
   try {
-    execFileSync(join(ROOT, 'node_modules/.bin/tsc'), ['-p', DIRECTORY], {
+    execFileSync(join(ROOT, 'node_modules/.bin/tsc'), ['--singleThreaded', '-p', DIRECTORY], {
       cwd: ROOT,
       encoding: 'utf8',
       stdio: 'pipe',
