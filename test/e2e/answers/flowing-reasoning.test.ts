@@ -72,11 +72,7 @@ const asked = () => deployment.upstream.requests.filter(({ path }) => path.endsW
 const lastInput = (): Json[] => asked().at(-1)?.body.input;
 
 const post = (body: object, mode: unknown) =>
-  deployment.fetch('/v1/responses', {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', 'x-memory-strategy': JSON.stringify(mode) },
-    body: JSON.stringify({ ...UNSTORED, ...body }),
-  });
+  deployment.postTo('/v1/responses', { ...UNSTORED, ...body }, { 'x-memory-strategy': JSON.stringify(mode) });
 
 const eventsIn = (text: string): Json[] =>
   [...text.matchAll(/^data: (.*)$/gm)].map(([, data = '']) => JSON.parse(data) as Json);
@@ -198,15 +194,11 @@ describe('F24: reasoning that the upstream does not store', () => {
 
   it('belongs to every caller of a shared account, which stores nothing', async () => {
     const ask = async (items: readonly Json[]): Promise<Json[]> => {
-      const response = await shared.fetch('/v1/responses', {
-        method: 'POST',
-        headers: {
-          authorization: `Bearer ${ACCESS_KEY}`,
-          'content-type': 'application/json',
-          'x-memory-strategy': JSON.stringify(RETRIEVAL),
-        },
-        body: JSON.stringify({ model: 'gpt-5', stream: true, include: [ENCRYPTED], input: items }),
-      });
+      const response = await shared.postTo(
+        '/v1/responses',
+        { model: 'gpt-5', stream: true, include: [ENCRYPTED], input: items },
+        { authorization: `Bearer ${ACCESS_KEY}`, 'x-memory-strategy': JSON.stringify(RETRIEVAL) },
+      );
       expect(response.status).toBe(200);
       return outputIn(await response.text());
     };

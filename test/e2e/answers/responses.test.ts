@@ -132,10 +132,12 @@ describe('a stream whose last event lists nothing', () => {
   const say = async (memory_strategy: object, conversation_id: string) => {
     deployment.upstream.next(listsNothing);
     const input = [{ role: 'user', content: 'Where are the quinces?' }];
-    const response = await deployment.fetch('/v1/responses', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ model: 'gpt-4.1', input, stream: true, memory_strategy, conversation_id }),
+    const response = await deployment.postTo('/v1/responses', {
+      model: 'gpt-4.1',
+      input,
+      stream: true,
+      memory_strategy,
+      conversation_id,
     });
     expect(await response.text()).toContain('"output":[]');
     return async (what: string): Promise<Json> => {
@@ -203,10 +205,10 @@ describe('what is not edited', () => {
     async (fields) => {
       const sent = { model: 'gpt-4.1', prompt: { id: 'pmpt_1' }, ...fields };
       deployment.upstream.next((_, response, { body }) => respond(response, body));
-      const response = await deployment.fetch('/v1/responses', {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ ...sent, memory_strategy: 'auto', memory_report: true }),
+      const response = await deployment.postTo('/v1/responses', {
+        ...sent,
+        memory_strategy: 'auto',
+        memory_report: true,
       });
       expect(response.status).toBe(200);
       expect(lastBody()).toEqual(sent);
@@ -255,16 +257,12 @@ describe('a stream', () => {
       .flatMap((frame) => /^data: (.*)$/m.exec(frame)?.[1] ?? [])
       .map((data) => JSON.parse(data) as Json);
   const stream = (more: Json = {}) =>
-    deployment.fetch('/v1/responses', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({
-        model: 'gpt-4.1',
-        input: 'Hello',
-        stream: true,
-        memory_strategy: { mode: 'compact', token_budget: 9 },
-        ...more,
-      }),
+    deployment.postTo('/v1/responses', {
+      model: 'gpt-4.1',
+      input: 'Hello',
+      stream: true,
+      memory_strategy: { mode: 'compact', token_budget: 9 },
+      ...more,
     });
 
   it('has no event by Precis, and the report in its last one', async () => {
@@ -296,11 +294,7 @@ describe('bad input', () => {
     ['input', { input: { role: 'user' } }],
     ['memory_strategy', { input: 'Hello', memory_strategy: { mode: 'compct' } }],
   ])('is refused with the name of %s', async (param, fields) => {
-    const response = await deployment.fetch('/v1/responses', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ model: 'gpt-4.1', ...fields }),
-    });
+    const response = await deployment.postTo('/v1/responses', { model: 'gpt-4.1', ...fields });
     const { error } = (await response.json()) as { error: { param: string } };
     expect([response.status, error.param.split('.')[0]]).toEqual([400, param]);
   });

@@ -33,11 +33,11 @@ const deployment = deploy({
 });
 
 async function respond(headers: Record<string, string>): Promise<Response> {
-  return deployment.fetch('/v1/responses', {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', 'x-memory-strategy': 'compact', ...headers },
-    body: JSON.stringify({ model: 'gpt-5', stream: true, input: 'Hello.' }),
-  });
+  return deployment.postTo(
+    '/v1/responses',
+    { model: 'gpt-5', stream: true, input: 'Hello.' },
+    { 'x-memory-strategy': 'compact', ...headers },
+  );
 }
 
 const lives = (events: readonly string[]): number =>
@@ -83,15 +83,11 @@ describe('a chat answer over a bridge, whose model is silent', () => {
     ['in the middle of a text', /caller/],
   ])('%s lives by comments', async (_, where) => {
     silentBefore = where;
-    const response = await deployment.fetch('/v1/chat/completions', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({
-        memory_strategy: { mode: 'auto', upstream_api: 'responses' },
-        model: 'gpt-6-astra',
-        stream: true,
-        messages: [{ role: 'user', content: 'Hello.' }],
-      }),
+    const response = await deployment.postTo('/v1/chat/completions', {
+      memory_strategy: { mode: 'auto', upstream_api: 'responses' },
+      model: 'gpt-6-astra',
+      stream: true,
+      messages: [{ role: 'user', content: 'Hello.' }],
     });
     const text = await response.text();
     expect(text).toContain(': keepalive\n\n');
@@ -121,11 +117,7 @@ describe('a compaction that takes long', () => {
       content: 'They have counted up to four. '.repeat(6),
       delayMs: SILENCE_MS,
     });
-    const response = await deployment.fetch('/v1/responses', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', ...CODEX_HEADERS },
-      body: JSON.stringify({ ...summary, input }),
-    });
+    const response = await deployment.postTo('/v1/responses', { ...summary, input }, CODEX_HEADERS);
     const copy = response.clone();
     const { turn, events } = await readAsCodex(response);
     expect(turn).toEqual({ does: 'goes_on' });

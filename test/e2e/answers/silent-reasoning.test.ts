@@ -58,11 +58,11 @@ describe('F24: while reasoning is held back', () => {
     );
     const others = [agentsLoop(false), aiSdkLoop(false)].map((loop) => loop(setting));
     const eventsOf = async (fields: object): Promise<Json[]> => {
-      const response = await deployment.fetch('/v1/responses', {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', ...headers },
-        body: JSON.stringify({ input: 'Hello.', stream: true, ...fields }),
-      });
+      const response = await deployment.postTo(
+        '/v1/responses',
+        { input: 'Hello.', stream: true, ...fields },
+        headers,
+      );
       const data = (await response.text()).matchAll(/^data: (.*)$/gm);
       return [...data].map(([, json = '']) => JSON.parse(json) as Json);
     };

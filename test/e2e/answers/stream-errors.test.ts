@@ -30,11 +30,11 @@ interface Asked {
 }
 
 function asking(path: string, { body = {}, headers = {} }: Asked, array: object): Promise<Response> {
-  return deployment.fetch(path, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', 'x-memory-strategy': COMPACT, authorization, ...headers },
-    body: JSON.stringify({ model: 'gpt-5', stream: true, ...array, ...body }),
-  });
+  return deployment.postTo(
+    path,
+    { model: 'gpt-5', stream: true, ...array, ...body },
+    { 'x-memory-strategy': COMPACT, authorization, ...headers },
+  );
 }
 
 const respond = (asked: Asked = {}) => asking('/v1/responses', asked, { input: INPUT });
@@ -160,10 +160,9 @@ describe('Codex', () => {
   });
 
   it('shows that its body is no JSON', async () => {
-    const response = await deployment.fetch('/v1/responses', {
-      method: 'POST',
-      headers: { ...CODEX_HEADERS, 'x-memory-strategy': COMPACT },
-      body: '{"input": [',
+    const response = await deployment.postTo('/v1/responses', '{"input": [', {
+      ...CODEX_HEADERS,
+      'x-memory-strategy': COMPACT,
     });
     expect((await readAsCodex(response)).turn).toMatchObject({ does: 'shows' });
   });

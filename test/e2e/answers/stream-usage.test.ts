@@ -41,16 +41,13 @@ const messages = [{ role: 'user', content: 'What is it?' }];
 const STRATEGY = { mode: 'auto', token_budget: 20_000 };
 
 async function stream(conversation_id: string, more: object = {}) {
-  const response = await deployment.fetch('/v1/chat/completions', {
-    method: 'POST',
-    body: JSON.stringify({
-      model: 'gpt-4.1',
-      stream: true,
-      messages,
-      conversation_id,
-      memory_strategy: STRATEGY,
-      ...more,
-    }),
+  const response = await deployment.postTo('/v1/chat/completions', {
+    model: 'gpt-4.1',
+    stream: true,
+    messages,
+    conversation_id,
+    memory_strategy: STRATEGY,
+    ...more,
   });
   return { status: response.status, text: await response.text() };
 }

@@ -1,6 +1,6 @@
 import OpenAI from 'openai';
 import type { ChatCompletionCreateParams } from 'openai/resources/chat/completions';
-import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { Report } from '../../../src/memory/plan/report.ts';
 import { type Behaviour, behave, sendJson, tokensOf } from '../../../tools/upstream/behaviours.ts';
 import type { RecordedRequest } from '../../../tools/upstream/recorded-request.ts';
@@ -14,7 +14,6 @@ import { overProtocols } from '../../support/deployment/protocol.ts';
 import { startRollingSummarizer, Talk } from '../../support/deployment/rolling-summarizer.ts';
 
 const summarizer = await startRollingSummarizer();
-afterAll(() => summarizer.close());
 
 /** The largest request that the upstream accepts, by its own count. */
 const WINDOW: Behaviour = { type: 'window', tokens: 6_000 };
@@ -180,11 +179,11 @@ overProtocols('an upstream that says the context is too long', (protocol) => {
       const { apiKey, memory } = await first(stream);
       const { receipt, trigger } = memory;
 
-      const response = await deployment.fetch('/v1/verify', {
-        method: 'POST',
-        headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ ...protocol.body({ model, tools, messages: talk(8) }), receipt }),
-      });
+      const response = await deployment.postTo(
+        '/v1/verify',
+        { ...protocol.body({ model, tools, messages: talk(8) }), receipt },
+        { authorization: `Bearer ${apiKey}` },
+      );
 
       expect(trigger).toBe('upstream_limit');
       const { valid, checks } = (await response.json()) as {
@@ -655,15 +654,15 @@ overProtocols('a limit that was learned', (protocol) => {
   it('holds for /v1/compact too, which asks no upstream', async () => {
     const key = newKey();
     const compacted = async () => {
-      const response = await deployment.fetch('/v1/compact', {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
-        body: JSON.stringify({
+      const response = await deployment.postTo(
+        '/v1/compact',
+        {
           ...protocol.body({ model, tools }),
           memory_strategy: COMPACT,
           messages: talk(8),
-        }),
-      });
+        },
+        { authorization: `Bearer ${key}` },
+      );
       return ((await response.json()) as { memory: Report }).memory;
     };
     const before = await compacted();

@@ -56,15 +56,11 @@ describe('a stream without numbers, whose model fetches', () => {
       response.end(`${begins('So.')}${ends('So.')}`);
     };
     deployment.upstream.next(first, second);
-    const { body } = await deployment.fetch('/v1/responses', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({
-        model: 'qwen',
-        input: 'Hello.',
-        stream: true,
-        memory_strategy: { mode: 'compact', token_budget: 100_000, compact_retrieval: 'tool' },
-      }),
+    const { body } = await deployment.postTo('/v1/responses', {
+      model: 'qwen',
+      input: 'Hello.',
+      stream: true,
+      memory_strategy: { mode: 'compact', token_budget: 100_000, compact_retrieval: 'tool' },
     });
     let text = '';
     const decoder = new TextDecoder();

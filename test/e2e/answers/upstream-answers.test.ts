@@ -136,11 +136,11 @@ overProtocols('an answer that is compressed', (protocol) => {
   it.each([true, false])('arrives readable, with the report asked for: %s', async (memory_report) => {
     deployment.upstream.next({ type: 'gzip' });
 
-    const response = await deployment.fetch('/v1/chat/completions', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'accept-encoding': 'identity' },
-      body: JSON.stringify({ ...request, memory_report }),
-    });
+    const response = await deployment.postTo(
+      '/v1/chat/completions',
+      { ...request, memory_report },
+      { 'accept-encoding': 'identity' },
+    );
 
     expect(response.headers.has('content-encoding')).toBe(false);
     const answer = (await response.json()) as OpenAI.ChatCompletion;

@@ -79,9 +79,10 @@ overProtocols('the mode auto', (protocol) => {
   });
 
   it('gives way to the strategy of the request, and wins over an agent’s', async () => {
-    const { headers } = await deployment.fetch('/agents/coding/v1/chat/completions', {
-      method: 'POST',
-      body: JSON.stringify({ model, memory_strategy: strategy, messages }),
+    const { headers } = await deployment.postTo('/agents/coding/v1/chat/completions', {
+      model,
+      memory_strategy: strategy,
+      messages,
     });
     const id = 'auto by setting';
     await settings(id, { method: 'PATCH', body: strategy });

@@ -5,6 +5,7 @@ import { marksIn } from '../../../src/protocol/edits.ts';
 import { type Behaviour, behave } from '../../../tools/upstream/behaviours.ts';
 import type { RecordedRequest } from '../../../tools/upstream/recorded-request.ts';
 import { type Message, rows } from '../../support/clients/agent-run.ts';
+import { calls, result } from '../../support/conversations/chat.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { overProtocols } from '../../support/deployment/protocol.ts';
 
@@ -14,14 +15,10 @@ const deployment = deploy();
 const unmarked = deploy({ vars: { UPSTREAM_PROMPT_CACHE: 'false' } });
 
 function agentSteps(topic: string, count: number): Message[] {
-  const steps = Array.from({ length: count }, (_, at): Message[] => {
-    const id = `call_${at}`;
-    const called = { name: 'search', arguments: JSON.stringify({ at }) };
-    return [
-      { role: 'assistant', content: null, tool_calls: [{ id, type: 'function', function: called }] },
-      { role: 'tool', tool_call_id: id, content: rows(`${topic} ${at}`, 30) },
-    ];
-  });
+  const steps = Array.from({ length: count }, (_, at): Message[] => [
+    calls([`call_${at}`, 'search', JSON.stringify({ at })]),
+    result(`call_${at}`, rows(`${topic} ${at}`, 30)),
+  ]);
   return [{ role: 'user', content: `Weigh all ${topic}.` }, ...steps.flat()];
 }
 

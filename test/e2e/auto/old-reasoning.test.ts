@@ -189,11 +189,10 @@ overProtocols('reasoning of old turns as text', (protocol) => {
   });
 
   it('is explained', async () => {
-    const response = await deployment.fetch('/v1/explain', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(protocol.body({ model: 'gpt-4.1', memory_strategy: BY_WISH, messages })),
-    });
+    const response = await deployment.postTo(
+      '/v1/explain',
+      protocol.body({ model: 'gpt-4.1', memory_strategy: BY_WISH, messages }),
+    );
     const explained = (await response.json()) as { messages: { fate: string; edits?: Json[] }[] };
     const cleared = explained.messages.filter(({ fate }) => fate === 'cleared');
     expect(cleared).toHaveLength(4);

@@ -1,6 +1,7 @@
 /** A model whose price has a step, and a window that only the deployer knows. */
 import { expect, it } from 'vitest';
 import { type Message, rows } from '../../support/clients/agent-run.ts';
+import { calls, result } from '../../support/conversations/chat.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { overProtocols } from '../../support/deployment/protocol.ts';
 
@@ -8,14 +9,10 @@ const STEP = { above: 6_000, input: 2, output: 1.5 };
 const PRICE = { family: 'my-model', fresh: 2, cached: 0.2, written: 2.5, output: 10, step: STEP };
 /** An agent's steps of about 1,050 tokens each. */
 function agentSteps(count: number): Message[] {
-  const steps = Array.from({ length: count }, (_, at): Message[] => {
-    const id = `call_${at}`;
-    const called = { name: 'search', arguments: JSON.stringify({ at }) };
-    return [
-      { role: 'assistant', content: null, tool_calls: [{ id, type: 'function', function: called }] },
-      { role: 'tool', tool_call_id: id, content: rows(`apples ${at}`, 60) },
-    ];
-  });
+  const steps = Array.from({ length: count }, (_, at): Message[] => [
+    calls([`call_${at}`, 'search', JSON.stringify({ at })]),
+    result(`call_${at}`, rows(`apples ${at}`, 60)),
+  ]);
   return [{ role: 'user', content: 'Weigh all apples.' }, ...steps.flat()];
 }
 

@@ -169,9 +169,11 @@ overProtocols('a summary in mode auto', (protocol) => {
       keep_first_user: false,
     };
     const { view } = await new AgentCaller(deployment, { memory_strategy }).send(former);
-    const response = await deployment.fetch('/v1/compact', {
-      method: 'POST',
-      body: JSON.stringify({ ...weighed, memory_strategy, force: true, messages: later }),
+    const response = await deployment.postTo('/v1/compact', {
+      ...weighed,
+      memory_strategy,
+      force: true,
+      messages: later,
     });
 
     expect(await response.json()).toMatchObject({ memory: { summary: { status: 'completed' } } });

@@ -186,11 +186,11 @@ describe('a chat client whose model needs the Responses API', () => {
       const [tool] = TOOLS;
       const tools = [{ type: 'function', strict: false, ...tool?.function }];
       const asked = { model: MODEL, tools, store: false, include: ['reasoning.encrypted_content'], input };
-      const response = await deployment.fetch('/v1/responses', {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', authorization: `Bearer ${KEY}` },
-        body: JSON.stringify({ ...asked, memory_strategy: 'none' }),
-      });
+      const response = await deployment.postTo(
+        '/v1/responses',
+        { ...asked, memory_strategy: 'none' },
+        { authorization: `Bearer ${KEY}` },
+      );
       const { output } = (await response.json()) as { output: Json[] };
       const called = output.filter(({ type }) => type === 'function_call');
       const seen = called.map(({ call_id }) => ({

@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { ROOT } from '../../../tools/worker-server.ts';
 import { run } from '../../support/deployment/backups.ts';
 import { deploy, KEY } from '../../support/deployment/deployment.ts';
@@ -10,7 +10,6 @@ import { startRollingSummarizer } from '../../support/deployment/rolling-summari
 import { SNIPPETS } from '../../support/documents/snippets.ts';
 
 const summarizer = await startRollingSummarizer();
-afterAll(() => summarizer.close());
 const deployment = deploy({ vars: summarizer.vars });
 
 const blocks = SNIPPETS.filter(({ page }) => page === 'docs/getting-started.md');

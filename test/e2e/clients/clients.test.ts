@@ -4,7 +4,7 @@
  */
 import { MemorySession, OpenAIResponsesCompactionSession } from '@openai/agents';
 import type OpenAI from 'openai';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   agentsLoop,
   aiSdkLoop,
@@ -29,7 +29,6 @@ import { startRollingSummarizer } from '../../support/deployment/rolling-summari
 const model = new ReadingModel();
 
 const summarizer = await startRollingSummarizer();
-afterAll(() => summarizer.close());
 
 const deployment = deploy({
   vars: summarizer.vars,

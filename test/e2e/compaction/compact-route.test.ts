@@ -20,11 +20,7 @@ interface Items extends Required<WithMemory> {
 }
 
 function post(body: object | string, path = '/v1/compact'): Promise<Response> {
-  return deployment.fetch(path, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: typeof body === 'string' ? body : JSON.stringify(body),
-  });
+  return deployment.postTo(path, body);
 }
 
 async function compact(body: object, path?: string): Promise<Compaction> {
@@ -124,11 +120,7 @@ describe('items of the Responses API', () => {
   const items = RESPONSES.elements(messages);
   const request = { model, tools: responsesTools(tools), input: items, memory_strategy: strategy };
   const sent = async (body: object) => {
-    const response = await deployment.fetch('/v1/responses', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
+    const response = await deployment.postTo('/v1/responses', body);
     expect(response.status).toBe(200);
     return JSON.parse(deployment.upstream.requests.at(-1)?.rawBody.toString() ?? '').input;
   };

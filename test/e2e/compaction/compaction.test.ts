@@ -382,15 +382,12 @@ describe('context_management', () => {
 
 describe('POST /v1/compact with format opaque', () => {
   const opaque = async (messages: Message[], fields: object = {}) => {
-    const response = await deployment.fetch('/v1/compact', {
-      method: 'POST',
-      body: JSON.stringify({
-        model: 'gpt-4.1',
-        memory_strategy: { mode: 'summarize', context_limit: 4, keep_last_n_turns: 1 },
-        format: 'opaque',
-        ...fields,
-        messages,
-      }),
+    const response = await deployment.postTo('/v1/compact', {
+      model: 'gpt-4.1',
+      memory_strategy: { mode: 'summarize', context_limit: 4, keep_last_n_turns: 1 },
+      format: 'opaque',
+      ...fields,
+      messages,
     });
     return {
       status: response.status,

@@ -20,11 +20,7 @@ interface Compressed {
 const { model, messages } = recording;
 
 function post(body: object, headers: Record<string, string> = {}, path = '/v1/compress'): Promise<Response> {
-  return deployment.fetch(path, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...headers },
-    body: JSON.stringify(body),
-  });
+  return deployment.postTo(path, body, headers);
 }
 
 async function compressed(...asked: Parameters<typeof post>): Promise<Compressed> {

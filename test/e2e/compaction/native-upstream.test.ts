@@ -7,11 +7,7 @@ describe('an upstream that compacts by itself', () => {
     upstream: { strict: { jsonArguments: true } },
   });
   const ask = async (fields: object) => {
-    const response = await native.fetch('/v1/responses', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ model: 'gpt-4.1', ...fields }),
-    });
+    const response = await native.postTo('/v1/responses', { model: 'gpt-4.1', ...fields });
     const { body } = native.upstream.requests.findLast(({ path }) => path.endsWith('/responses')) ?? {};
     return { status: response.status, mode: response.headers.get('x-memory-mode'), sent: body };
   };

@@ -22,11 +22,11 @@ interface Said {
 
 /** Sends a request, and reads its answer to the end. */
 async function send(deployment: Deployment, word: string, { body = {}, headers = {}, path = '' }: Said) {
-  const response = await deployment.fetch(`${path}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...headers },
-    body: JSON.stringify({ model: 'gpt-4.1', messages: [{ role: 'user', content: word }], ...body }),
-  });
+  const response = await deployment.postTo(
+    `${path}/v1/chat/completions`,
+    { model: 'gpt-4.1', messages: [{ role: 'user', content: word }], ...body },
+    headers,
+  );
   expect(response.status, await response.clone().text()).toBe(200);
   return response.text();
 }

@@ -2,6 +2,7 @@ import type OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_ANSWER } from '../../../tools/upstream/behaviours.ts';
 import { assistant, calls, system, user } from '../../support/conversations/chat.ts';
+import { callTool } from '../../support/deployment/call-tool.ts';
 import { settingsOf } from '../../support/deployment/conversation-settings.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { until } from '../../support/deployment/polling.ts';
@@ -116,16 +117,7 @@ describe('a search for a word that a message repeats', () => {
       data: [{ position: 0, message: user(words), snippet: `needle ${'z '.repeat(30)}z…` }],
       has_more: false,
     });
-    const response = await deployment.fetch('/mcp', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
-      body: JSON.stringify({
-        jsonrpc: '2.0',
-        id: 1,
-        method: 'tools/call',
-        params: { name: 'search_memory', arguments: { query: q, conversation_id: id } },
-      }),
-    });
+    const response = await callTool(deployment, 'search_memory', { query: q, conversation_id: id });
     expect(await response.text()).toContain('[0 user] needle z z z');
   });
 });

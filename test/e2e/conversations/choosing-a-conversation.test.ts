@@ -1,14 +1,10 @@
-import { afterAll, beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { type Call, choiceOf, settingsOf, statuses } from '../../support/deployment/conversation-settings.ts';
 import { deploy, KEY } from '../../support/deployment/deployment.ts';
 import { overProtocols } from '../../support/deployment/protocol.ts';
 import { question, startRollingSummarizer, Talk } from '../../support/deployment/rolling-summarizer.ts';
 
 const summarizer = await startRollingSummarizer();
-afterAll(() => summarizer.close());
-beforeEach(() => {
-  summarizer.requests.length = 0;
-});
 
 const deployment = deploy({
   vars: { ...summarizer.vars, DEFAULT_MEMORY_STRATEGY: '{"mode":"trim","max_turns":50}' },
@@ -78,10 +74,7 @@ overProtocols('the strategy of a conversation', (protocol) => {
     await set(id, { mode: 'trim', max_turns: 1, keep_last_n_turns: 1 });
     const messages = ['one', 'two'].map((content) => ({ role: 'user', content }));
 
-    const response = await deployment.fetch('/v1/compact', {
-      method: 'POST',
-      body: JSON.stringify({ messages, conversation_id: id }),
-    });
+    const response = await deployment.postTo('/v1/compact', { messages, conversation_id: id });
 
     expect(await response.json()).toMatchObject({
       messages: [{ content: 'two' }],

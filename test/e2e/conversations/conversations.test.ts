@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type Call, choiceOf, settingsOf, statuses } from '../../support/deployment/conversation-settings.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { until } from '../../support/deployment/polling.ts';
@@ -6,10 +6,6 @@ import { overProtocols, PROTOCOLS } from '../../support/deployment/protocol.ts';
 import { question, startRollingSummarizer, Talk } from '../../support/deployment/rolling-summarizer.ts';
 
 const summarizer = await startRollingSummarizer();
-afterAll(() => summarizer.close());
-beforeEach(() => {
-  summarizer.requests.length = 0;
-});
 
 const deployment = deploy({
   vars: { ...summarizer.vars, DEFAULT_MEMORY_STRATEGY: '{"mode":"trim","max_turns":50}' },

@@ -1,10 +1,9 @@
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { overProtocols } from '../../support/deployment/protocol.ts';
 import { question, startRollingSummarizer } from '../../support/deployment/rolling-summarizer.ts';
 
 const summarizer = await startRollingSummarizer();
-afterAll(() => summarizer.close());
 const deployment = deploy({ vars: summarizer.vars });
 
 const OTHER_KEY = 'sk-the-key-of-another-test-caller';
@@ -28,9 +27,10 @@ overProtocols('the memory of a user', (protocol) => {
   /** Ends a conversation of a user with these words. */
   async function tell(user: string, id: string, words: string): Promise<void> {
     summarizer.say(words);
-    const response = await deployment.fetch(`/v1/conversations/${encodeURIComponent(id)}/end`, {
-      method: 'POST',
-      body: JSON.stringify({ model: 'gpt-4.1-mini', user, [protocol.field]: protocol.elements(turns(2)) }),
+    const response = await deployment.postTo(`/v1/conversations/${encodeURIComponent(id)}/end`, {
+      model: 'gpt-4.1-mini',
+      user,
+      [protocol.field]: protocol.elements(turns(2)),
     });
     expect(response.status).toBe(200);
   }

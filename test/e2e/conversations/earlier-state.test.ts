@@ -145,11 +145,7 @@ describe('a compaction item', () => {
   it('is opened when it comes back', async () => {
     const input = [...recorded.item, { type: 'message', role: 'user', content: 'And now?' }];
 
-    const response = await deployment.fetch('/v1/responses', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ model: 'gpt-4.1', input }),
-    });
+    const response = await deployment.postTo('/v1/responses', { model: 'gpt-4.1', input });
 
     expect(response.status).toBe(200);
     const sent = JSON.stringify(deployment.lastChat().body);

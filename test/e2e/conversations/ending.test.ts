@@ -1,11 +1,10 @@
-import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { until } from '../../support/deployment/polling.ts';
 import { overProtocols } from '../../support/deployment/protocol.ts';
 import { question, startRollingSummarizer, Talk } from '../../support/deployment/rolling-summarizer.ts';
 
 const summarizer = await startRollingSummarizer();
-afterAll(() => summarizer.close());
 const deployment = deploy({ vars: summarizer.vars });
 beforeEach(() => summarizer.work());
 
@@ -288,13 +287,10 @@ overProtocols('memory_injection.publish', (protocol) => {
     await to.remembered(1);
     expect(await blockOf(user)).toBe('');
 
-    await deployment.fetch('/v1/conversations/ended/end', {
-      method: 'POST',
-      body: JSON.stringify({
-        model: 'gpt-4.1-mini',
-        user,
-        [protocol.field]: protocol.elements(to.messages),
-      }),
+    await deployment.postTo('/v1/conversations/ended/end', {
+      model: 'gpt-4.1-mini',
+      user,
+      [protocol.field]: protocol.elements(to.messages),
     });
 
     expect(await blockOf(user)).toContain('This is summary number');

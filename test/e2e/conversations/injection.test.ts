@@ -1,4 +1,4 @@
-import { afterAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { createTokenCounter, loadTokenize } from '../../../src/memory/tokens/tokens.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { until } from '../../support/deployment/polling.ts';
@@ -6,7 +6,6 @@ import { overProtocols } from '../../support/deployment/protocol.ts';
 import { question, startRollingSummarizer, Talk } from '../../support/deployment/rolling-summarizer.ts';
 
 const summarizer = await startRollingSummarizer();
-afterAll(() => summarizer.close());
 const deployment = deploy({ vars: summarizer.vars });
 
 const ROLLING = { mode: 'rolling_summary', full_zone_turns: 0 };

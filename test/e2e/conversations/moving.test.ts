@@ -1,5 +1,5 @@
 /** A conversation that is taken from one deployment with GET, and put into another with PUT. */
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { settingsOf, statuses } from '../../support/deployment/conversation-settings.ts';
 import { type Deployment, deploy } from '../../support/deployment/deployment.ts';
 import { until } from '../../support/deployment/polling.ts';
@@ -12,7 +12,6 @@ import {
 } from '../../support/deployment/rolling-summarizer.ts';
 
 const summarizer = await startRollingSummarizer();
-afterAll(() => summarizer.close());
 
 const home = deploy({ vars: summarizer.vars });
 const away = deploy({ vars: { ...summarizer.vars, PRECIS_SECRET: 'the secret of another deployment' } });

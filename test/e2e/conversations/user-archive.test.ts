@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { type Behaviour, behave } from '../../../tools/upstream/behaviours.ts';
 import { assistant, type Message, user } from '../../support/conversations/chat.ts';
+import { callTool } from '../../support/deployment/call-tool.ts';
 import { deploy, KEY } from '../../support/deployment/deployment.ts';
 import { until } from '../../support/deployment/polling.ts';
 import { overProtocols } from '../../support/deployment/protocol.ts';
@@ -219,23 +220,8 @@ overProtocols('a search of all conversations of a user', (protocol) => {
 });
 
 describe('search_memory over MCP', () => {
-  const call = async (at: typeof deployment, args: object, headers: Record<string, string> = {}) => {
-    const response = await at.fetch('/mcp', {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        accept: 'application/json, text/event-stream',
-        ...headers,
-      },
-      body: JSON.stringify({
-        jsonrpc: '2.0',
-        id: 1,
-        method: 'tools/call',
-        params: { name: 'search_memory', arguments: args },
-      }),
-    });
-    return response.text();
-  };
+  const call = async (at: typeof deployment, args: object, headers?: Record<string, string>) =>
+    (await callTool(at, 'search_memory', args, headers)).text();
 
   it('searches all conversations of the user that the client names, where the deployer allows it', async () => {
     const by = newName('erin');

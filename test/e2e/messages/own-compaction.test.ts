@@ -5,10 +5,9 @@
 import Anthropic from '@anthropic-ai/sdk';
 import { describe, expect, it } from 'vitest';
 import type { Report } from '../../../src/memory/plan/report.ts';
-import { writeSections } from '../../../src/summary/text/headings.ts';
-import type { MessageAnswer } from '../../../tools/upstream/message.ts';
 import type { MessagesBehaviour } from '../../../tools/upstream/messages-upstream.ts';
 import type { RecordedRequest } from '../../../tools/upstream/recorded-request.ts';
+import { PAGES, pageOf, READER, TOOL } from '../../support/clients/book-reader.ts';
 import { deployMessages, MESSAGES_KEY } from '../../support/deployment/messages-deployment.ts';
 
 type Json = Record<string, unknown>;
@@ -21,52 +20,7 @@ const STRATEGY = { mode: 'native', compact_threshold: 3_000 };
 /** Acts in the first turn. */
 const SOON = { mode: 'native', compact_threshold: 1_500 };
 
-const TOOL = {
-  name: 'read_page',
-  description: 'Reads a page of the book.',
-  input_schema: { type: 'object' as const, properties: { page: { type: 'number' } }, required: ['page'] },
-};
-
 const SYSTEM = [{ type: 'text' as const, text: 'You read books, page by page.' }];
-
-const PAGES = 6;
-
-/** A page of about 600 tokens, none of which has the lines of another. */
-function pageOf(page: number): string {
-  const lines = Array.from(
-    { length: 40 },
-    (_, line) => `line ${line} of page ${page}: it says ${(page * 7919 + line * 104_729) % 99_991}.`,
-  );
-  return [`Page ${page}.`, ...lines].join('\n');
-}
-
-const SUMMARY = writeSections(
-  new Map([
-    ['## User Intent', 'Read the book.'],
-    ['## Progress', 'Pages were read.'],
-    ['## Next Steps', 'Read the next page.'],
-  ]),
-);
-
-/**
- * Reads page after page of each turn, then answers. A call of Precis's summarizer gets a summary.
- */
-const READER: MessagesBehaviour = {
-  type: 'model',
-  answer(body): MessageAnswer {
-    if (typeof body.system === 'string') return { content: SUMMARY };
-    const read = String(body.messages.at(-1)?.content?.[0]?.tool_use_id ?? '');
-    const last = Number(read.replace('toolu_', '') || 0);
-    const asked = body.messages.map(({ content }: Json) => JSON.stringify(content));
-    const turn = asked.findLast((content: string) => content.includes('from page'));
-    const page = last === 0 ? Number(/from page (\d+)/.exec(turn)?.[1]) : last + 1;
-    if (last > 0 && last % PAGES === 0) return { content: `I have read ${last} pages.` };
-    return {
-      content: `Page ${page} is next.`,
-      toolCalls: [{ id: `toolu_${page}`, name: TOOL.name, arguments: JSON.stringify({ page }) }],
-    };
-  },
-};
 
 const deployment = deployMessages({
   upstream: { thinks: true, messages: READER },
@@ -263,10 +217,9 @@ describe('a count of tokens', () => {
   it('is the count of the view with the block', async () => {
     const { messages } = await run('counted', { turns: 2 });
     const asked = { model: MODEL, system: SYSTEM, tools: [TOOL], messages: messages.slice(0, -1) };
-    const response = await deployment.fetch('/v1/messages/count_tokens', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ ...asked, memory_strategy: STRATEGY }),
+    const response = await deployment.postTo('/v1/messages/count_tokens', {
+      ...asked,
+      memory_strategy: STRATEGY,
     });
     expect(response.status).toBe(200);
     const sent = deployment.upstream.requests.at(-1) as RecordedRequest;

@@ -205,11 +205,11 @@ describe('the routes beside answers', () => {
 
   it('compact whatever class of request a client names', async () => {
     const fields = { messages: talk('word '.repeat(8_000), 'k'), memory_strategy: { mode: 'compact' } };
-    const response = await deployment.fetch('/v1/compact', {
-      method: 'POST',
-      headers: { 'x-claude-code-request-class': 'auxiliary' },
-      body: JSON.stringify({ model: MESSAGES_MODEL, force: true, ...fields }),
-    });
+    const response = await deployment.postTo(
+      '/v1/compact',
+      { model: MESSAGES_MODEL, force: true, ...fields },
+      { 'x-claude-code-request-class': 'auxiliary' },
+    );
     const { memory } = (await response.json()) as { memory: { mode: string; refs: object[] } };
     expect([memory.mode, memory.refs.length > 0]).toEqual(['compact', true]);
   });

@@ -98,16 +98,16 @@ describe('a message thread', () => {
       expect(status).toBe(400);
       expect(body).toMatchObject(refused);
     }
-    const counted = await own.fetch('/v1/messages/count_tokens', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', ...BETA },
-      body: JSON.stringify({
+    const counted = await own.postTo(
+      '/v1/messages/count_tokens',
+      {
         model: MESSAGES_MODEL,
         messages: HI,
         thread: goOn,
         memory_strategy: STRATEGY,
-      }),
-    });
+      },
+      BETA,
+    );
     expect(counted.status).toBe(400);
     expect(await counted.json()).toMatchObject(refused);
     expect(own.upstream.requests).toEqual([]);

@@ -4,19 +4,11 @@
  */
 import { expect, it } from 'vitest';
 import type { Report } from '../../../src/memory/plan/report.ts';
-import { writeSections } from '../../../src/summary/text/headings.ts';
-import type { MessageAnswer } from '../../../tools/upstream/message.ts';
-import type { MessagesBehaviour } from '../../../tools/upstream/messages-upstream.ts';
+import { PAGES, pageOf, READER, TOOL } from '../../support/clients/book-reader.ts';
 import { inTurn } from '../../support/deployment/in-turn.ts';
 import { deployMessages } from '../../support/deployment/messages-deployment.ts';
 
 type Json = Record<string, unknown>;
-
-const TOOL = {
-  name: 'read_page',
-  description: 'Reads a page of the book.',
-  input_schema: { type: 'object', properties: { page: { type: 'number' } }, required: ['page'] },
-};
 
 const SYSTEM = [
   { type: 'text', text: 'x-anthropic-billing-header: cc_version=2.1.332; cc_entrypoint=cli;' },
@@ -34,46 +26,6 @@ const MODES: readonly (readonly [string, Json])[] = [
   ['rolling_summary', { mode: 'rolling_summary', token_budget: 3_000 }],
   ['auto', { mode: 'auto', token_budget: 3_000, min_reclaim_tokens: 0 }],
 ];
-
-const PAGES = 6;
-
-/** A page of about 600 tokens, none of which has the lines of another. */
-function pageOf(page: number): string {
-  const lines = Array.from(
-    { length: 40 },
-    (_, line) => `line ${line} of page ${page}: it says ${(page * 7919 + line * 104_729) % 99_991}.`,
-  );
-  return [`Page ${page}.`, ...lines].join('\n');
-}
-
-/** Reads page after page of each turn, then answers. A request for a summary gets one. */
-const READER: MessagesBehaviour = {
-  type: 'model',
-  answer(body): MessageAnswer {
-    if (typeof body.system === 'string') return { content: summary() };
-    const read = String(body.messages.at(-1)?.content?.[0]?.tool_use_id ?? '');
-    const last = Number(read.replace('toolu_', '') || 0);
-    const asked = body.messages.map(({ content }: Json) => JSON.stringify(content));
-    const turn = asked.findLast((content: string) => content.includes('from page'));
-    const from = /from page (\d+)/.exec(turn)?.[1];
-    const page = last === 0 ? Number(from) : last + 1;
-    if (last > 0 && last % PAGES === 0) return { content: `I have read ${last} pages.` };
-    return {
-      content: `Page ${page} is next.`,
-      toolCalls: [{ id: `toolu_${page}`, name: TOOL.name, arguments: JSON.stringify({ page }) }],
-    };
-  },
-};
-
-function summary(): string {
-  return writeSections(
-    new Map([
-      ['## User Intent', 'Read the book.'],
-      ['## Progress', 'Pages were read.'],
-      ['## Next Steps', 'Read the next page.'],
-    ]),
-  );
-}
 
 inTurn(
   [false, true],

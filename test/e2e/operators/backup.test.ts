@@ -15,10 +15,7 @@ import { startRollingSummarizer } from '../../support/deployment/rolling-summari
 
 const summarizer = await startRollingSummarizer();
 const folder = mkdtempSync(join(tmpdir(), 'precis-backup-'));
-afterAll(async () => {
-  await summarizer.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const RETRIEVAL = 'Fetch what is missing.';
 /** So long that no sealed record holds it by chance. */

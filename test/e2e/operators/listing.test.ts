@@ -1,10 +1,9 @@
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { PROTOCOLS } from '../../support/deployment/protocol.ts';
 import { startRollingSummarizer } from '../../support/deployment/rolling-summarizer.ts';
 
 const summarizer = await startRollingSummarizer();
-afterAll(() => summarizer.close());
 const deployment = deploy({ vars: summarizer.vars });
 
 const SUMMARIZE = { mode: 'summarize', context_limit: 4, keep_last_n_turns: 1 };

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { recording } from '../../../fixtures/recording.ts';
+import { callTool } from '../../support/deployment/call-tool.ts';
 import { deploy, KEY } from '../../support/deployment/deployment.ts';
 import { until } from '../../support/deployment/polling.ts';
 import { overProtocols } from '../../support/deployment/protocol.ts';
@@ -164,17 +165,7 @@ overProtocols('what is counted', (protocol) => {
     const [gone = ''] = refs.map(({ ref }) => ref);
     await deployment.fetch(`/v1/refs/${gone}`, { method: 'DELETE' });
     const forged = `ref_${'a'.repeat(26)}`;
-    const call = (ref: string) =>
-      deployment.fetch('/mcp', {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
-        body: JSON.stringify({
-          jsonrpc: '2.0',
-          id: 1,
-          method: 'tools/call',
-          params: { name: 'retrieve_ref', arguments: { ref } },
-        }),
-      });
+    const call = (ref: string) => callTool(deployment, 'retrieve_ref', { ref });
     const added = await counted(async () => {
       for (const ref of [gone, forged]) {
         expect((await deployment.fetch(`/v1/refs/${ref}`)).status).toBe(404);

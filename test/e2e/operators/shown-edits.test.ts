@@ -90,10 +90,7 @@ overProtocols('the edits of a request', (protocol) => {
     });
     if (!event) throw new Error('there is no event');
     const show = async (array: object): Promise<readonly ShownEdit[]> => {
-      const answer = await deployment.fetch(`${path}/requests/1/view`, {
-        method: 'POST',
-        body: JSON.stringify(array),
-      });
+      const answer = await deployment.postTo(`${path}/requests/1/view`, array);
       expect(answer.status).toBe(200);
       return ((await answer.json()) as { data: readonly ShownEdit[] }).data;
     };

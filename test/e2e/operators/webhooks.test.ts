@@ -40,7 +40,6 @@ afterAll(() => receiver.close());
 const WEBHOOK_URL = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`;
 
 const summarizer = await startRollingSummarizer();
-afterAll(() => summarizer.close());
 const deployment = deploy({
   vars: { ...summarizer.vars, WEBHOOK_URL, WEBHOOK_SECRET },
   limits: { webhookPauseMs: 50, longerWebhookPauseMs: 100 },

@@ -129,13 +129,10 @@ describe('a strategy', () => {
   });
 
   const chat = (memory_strategy: unknown, fields: object = {}) =>
-    deployment.fetch('/v1/chat/completions', {
-      method: 'POST',
-      body: JSON.stringify({
-        model: 'gpt-4.1',
-        messages: [{ role: 'user', content: 'Hi.' }],
-        memory_strategy,
-        ...fields,
-      }),
+    deployment.postTo('/v1/chat/completions', {
+      model: 'gpt-4.1',
+      messages: [{ role: 'user', content: 'Hi.' }],
+      memory_strategy,
+      ...fields,
     });
 });

@@ -259,10 +259,7 @@ describe('a count of input tokens', () => {
     const messages = opening('counted');
     await edits(messages, 1, false, { conversation_id });
     const asked = { model: 'gpt-4.1', tools: TOOLS, conversation_id, memory_strategy: STRATEGY, messages };
-    const response = await deployment.fetch('/v1/responses/input_tokens', {
-      method: 'POST',
-      body: JSON.stringify(RESPONSES.body(asked)),
-    });
+    const response = await deployment.postTo('/v1/responses/input_tokens', RESPONSES.body(asked));
     expect(response.status).toBe(200);
     const counted = deployment.upstream.requests.at(-1);
     deployment.upstream.next(editor);

@@ -151,21 +151,20 @@ describe('a request of the revision 2026-07-28', () => {
   });
 
   it('may subscribe, and learns that there is nothing to hear of', async () => {
-    const response = await deployment.fetch('/mcp', {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        accept: 'application/json, text/event-stream',
-        'mcp-protocol-version': MODERN,
-        'mcp-method': 'subscriptions/listen',
-      },
-      body: JSON.stringify({
+    const response = await deployment.postTo(
+      '/mcp',
+      {
         jsonrpc: '2.0',
         id: 7,
         method: 'subscriptions/listen',
         params: { _meta: ENVELOPE, notifications: { toolsListChanged: true } },
-      }),
-    });
+      },
+      {
+        accept: 'application/json, text/event-stream',
+        'mcp-protocol-version': MODERN,
+        'mcp-method': 'subscriptions/listen',
+      },
+    );
     expect(response.headers.get('content-type')).toContain('text/event-stream');
     const reader = (response.body as ReadableStream<Uint8Array>).getReader();
     const first = new TextDecoder().decode((await reader.read()).value);

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { rows } from '../../support/clients/agent-run.ts';
+import { callTool } from '../../support/deployment/call-tool.ts';
 import { deployMessages, MESSAGES_KEY } from '../../support/deployment/messages-deployment.ts';
 import { until } from '../../support/deployment/polling.ts';
 
@@ -44,16 +45,7 @@ async function call(
   headers: Record<string, string> = {},
   to = deployment,
 ): Promise<string> {
-  const response = await to.fetch('/mcp', {
-    method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      accept: 'application/json, text/event-stream',
-      authorization: `Bearer ${MESSAGES_KEY}`,
-      ...headers,
-    },
-    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } }),
-  });
+  const response = await callTool(to, name, args, { authorization: `Bearer ${MESSAGES_KEY}`, ...headers });
   const { result } = (await response.json()) as { result?: { content: { text: string }[] } };
   return result?.content[0]?.text ?? '';
 }

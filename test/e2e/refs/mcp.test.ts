@@ -50,16 +50,8 @@ async function call(client: Client, name: string, args: Record<string, unknown>)
 }
 
 /** A request without the client. */
-const post = (message: unknown, headers: Record<string, string> = {}): Promise<Response> =>
-  deployment.fetch('/mcp', {
-    method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      accept: 'application/json, text/event-stream',
-      ...headers,
-    },
-    body: typeof message === 'string' ? message : JSON.stringify(message),
-  });
+const post = (message: object | string, headers: Record<string, string> = {}): Promise<Response> =>
+  deployment.postTo('/mcp', message, { accept: 'application/json, text/event-stream', ...headers });
 
 const PING = { jsonrpc: '2.0', id: 1, method: 'ping' };
 const CALL = {

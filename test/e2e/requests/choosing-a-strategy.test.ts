@@ -17,11 +17,7 @@ interface Said {
 }
 
 function ask({ path = '/v1', body = {}, headers = {} }: Said): Promise<Response> {
-  return deployment.fetch(`${path}/chat/completions`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...headers },
-    body: JSON.stringify({ model, messages, ...body }),
-  });
+  return deployment.postTo(`${path}/chat/completions`, { model, messages, ...body }, headers);
 }
 
 function chosenIn({ headers }: Response): (string | null)[] {

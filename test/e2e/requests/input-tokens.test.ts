@@ -60,11 +60,7 @@ describe('a count of input tokens', () => {
       ...(memory_strategy && { memory_strategy }),
     };
     for (const route of ['/v1/responses/input_tokens', '/v1/responses'])
-      await deployment.fetch(route, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(fields),
-      });
+      await deployment.postTo(route, fields);
 
     const [counted, answered] = deployment.upstream.requests.slice(-2).map(({ body }) => body);
     expect(counted).toEqual(answered);
@@ -107,14 +103,11 @@ describe('a count of input tokens', () => {
 
   it('is open to callers of a shared account, but for its stored data', async () => {
     const ask = (body: object) =>
-      shared.fetch('/v1/responses/input_tokens', {
-        method: 'POST',
-        headers: {
-          'content-type': 'application/json',
-          authorization: `Bearer ${'a-key-of-alice-'.repeat(3)}`,
-        },
-        body: JSON.stringify({ model, input: 'Hello', ...body }),
-      });
+      shared.postTo(
+        '/v1/responses/input_tokens',
+        { model, input: 'Hello', ...body },
+        { authorization: `Bearer ${'a-key-of-alice-'.repeat(3)}` },
+      );
     expect((await ask({})).status).toBe(200);
     expect(shared.upstream.requests.at(-1)?.body).toEqual({ model, input: 'Hello' });
     expect((await ask({ previous_response_id: 'resp_1' })).status).toBe(404);

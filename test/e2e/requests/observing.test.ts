@@ -112,11 +112,10 @@ overProtocols('a request that is observed', (protocol) => {
     const messages = conversationOf([linesAbout(`what is only observed over ${protocol.name}`)]);
     const observed = { model, messages, memory_strategy: { ...COMPACT_OLD_TURNS, observe: true } };
     expect((await deployment.ask(observed)).memory.potential?.refs).toBe(1);
-    const explained = await deployment.fetch('/v1/explain', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(protocol.body({ ...observed, memory_strategy: COMPACT_OLD_TURNS })),
-    });
+    const explained = await deployment.postTo(
+      '/v1/explain',
+      protocol.body({ ...observed, memory_strategy: COMPACT_OLD_TURNS }),
+    );
     const { memory: planned } = (await explained.json()) as typeof observed & { memory: typeof memory };
     expect(planned.refs).toHaveLength(1);
     expect((await deployment.fetch(`/v1/refs/${planned.refs[0]?.ref}`)).status).toBe(404);

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, expect, it } from 'vitest';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { until } from '../../support/deployment/polling.ts';
 import { overProtocols } from '../../support/deployment/protocol.ts';
@@ -7,10 +7,6 @@ import { question, startRollingSummarizer, Talk } from '../../support/deployment
 import { readSummary } from '../../support/deployment/summarizer.ts';
 
 const summarizer = await startRollingSummarizer();
-afterAll(() => summarizer.close());
-beforeEach(() => {
-  summarizer.requests.length = 0;
-});
 // A conversation whose order waits for the end of a rest would ask the summarizer in a later test.
 afterEach(async () => {
   summarizer.work();

@@ -2,7 +2,7 @@
 import Anthropic from '@anthropic-ai/sdk';
 import { APIError } from 'openai';
 import type { ChatCompletion, ChatCompletionChunk } from 'openai/resources';
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Report } from '../../../src/memory/plan/report.ts';
 import { step } from '../../support/conversations/chat.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
@@ -16,7 +16,6 @@ import { overProtocols } from '../../support/deployment/protocol.ts';
 import { question, startRollingSummarizer } from '../../support/deployment/rolling-summarizer.ts';
 
 const summarizer = await startRollingSummarizer();
-afterAll(() => summarizer.close());
 /** The number of the running test, which its messages name. */
 let test = 0;
 beforeEach(() => {
@@ -86,9 +85,10 @@ overProtocols('an array over the cap', (protocol) => {
   }
 
   async function compact(messages: readonly Message[], fields: Message) {
-    const response = await deployment.fetch('/v1/compact', {
-      method: 'POST',
-      body: JSON.stringify({ model: MODEL, ...fields, [protocol.field]: protocol.elements(messages) }),
+    const response = await deployment.postTo('/v1/compact', {
+      model: MODEL,
+      ...fields,
+      [protocol.field]: protocol.elements(messages),
     });
     const body = (await response.json()) as { memory: Report; error: Message };
     return { status: response.status, ...body };

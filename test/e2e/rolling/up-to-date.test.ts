@@ -1,11 +1,10 @@
-import { afterAll, afterEach, expect, it } from 'vitest';
+import { afterEach, expect, it } from 'vitest';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { until } from '../../support/deployment/polling.ts';
 import { overProtocols } from '../../support/deployment/protocol.ts';
 import { question, startRollingSummarizer, Talk } from '../../support/deployment/rolling-summarizer.ts';
 
 const summarizer = await startRollingSummarizer();
-afterAll(() => summarizer.close());
 afterEach(() => summarizer.work());
 const deployment = deploy({ vars: summarizer.vars });
 
@@ -26,13 +25,10 @@ overProtocols('memory that is made in the background', (protocol) => {
     });
 
   async function compact(messages: readonly Message[], fields: Message) {
-    const response = await deployment.fetch('/v1/compact', {
-      method: 'POST',
-      body: JSON.stringify({
-        model: 'gpt-4.1-mini',
-        [protocol.field]: protocol.elements(messages),
-        ...fields,
-      }),
+    const response = await deployment.postTo('/v1/compact', {
+      model: 'gpt-4.1-mini',
+      [protocol.field]: protocol.elements(messages),
+      ...fields,
     });
     expect(response.status).toBe(200);
     // biome-ignore lint/suspicious/noExplicitAny: tests look into all of it

@@ -239,9 +239,9 @@ overProtocols('in other forms of request', (protocol) => {
 
   it('POST /v1/compact gives the digest, and says so', async () => {
     deployment.summarizer.next('refusal');
-    const response = await deployment.fetch('/v1/compact', {
-      method: 'POST',
-      body: JSON.stringify({ memory_strategy: strategy, messages: conversation('drams', 4) }),
+    const response = await deployment.postTo('/v1/compact', {
+      memory_strategy: strategy,
+      messages: conversation('drams', 4),
     });
 
     const { messages, memory } = (await response.json()) as { messages: Message[]; memory: Asked['memory'] };

@@ -24,9 +24,11 @@ interface Compaction {
 }
 
 async function compact(messages: Message[], fields: object = {}): Promise<Compaction> {
-  const response = await deployment.fetch('/v1/compact', {
-    method: 'POST',
-    body: JSON.stringify({ model: 'gpt-4.1', memory_strategy: strategy, ...fields, messages }),
+  const response = await deployment.postTo('/v1/compact', {
+    model: 'gpt-4.1',
+    memory_strategy: strategy,
+    ...fields,
+    messages,
   });
   if (response.status !== 200) throw new Error(await response.text());
   return (await response.json()) as Compaction;
@@ -102,11 +104,11 @@ describe('POST /v1/compact in mode summarize', () => {
   });
 
   it("does not have the deployment's summarizer work for a caller who has no tenant", async () => {
-    const response = await deployment.fetch('/v1/compact', {
-      method: 'POST',
-      headers: { authorization: 'Bearer EMPTY' },
-      body: JSON.stringify({ memory_strategy: strategy, messages: conversation('dates', 4) }),
-    });
+    const response = await deployment.postTo(
+      '/v1/compact',
+      { memory_strategy: strategy, messages: conversation('dates', 4) },
+      { authorization: 'Bearer EMPTY' },
+    );
 
     const { memory } = (await response.json()) as Compaction;
     expect(memory.summary?.status).toBe('degraded');
@@ -115,11 +117,11 @@ describe('POST /v1/compact in mode summarize', () => {
   });
 
   it('asks the summarizer for nothing when the upstream has not accepted the key', async () => {
-    await deployment.fetch('/v1/compact', {
-      method: 'POST',
-      headers: { authorization: 'Bearer sk-invalid-key-of-nobody-0001' },
-      body: JSON.stringify({ memory_strategy: strategy, messages: conversation('grapes', 4) }),
-    });
+    await deployment.postTo(
+      '/v1/compact',
+      { memory_strategy: strategy, messages: conversation('grapes', 4) },
+      { authorization: 'Bearer sk-invalid-key-of-nobody-0001' },
+    );
 
     expect(deployment.summarizer.requests).toEqual([]);
   });

@@ -211,9 +211,10 @@ overProtocols('the first request', (protocol) => {
 
 describe('the first request in POST /v1/compact', () => {
   const compact = async (fields: object) => {
-    const response = await deployment.fetch('/v1/compact', {
-      method: 'POST',
-      body: JSON.stringify({ model: 'gpt-4.1', memory_strategy: TURNS, ...fields }),
+    const response = await deployment.postTo('/v1/compact', {
+      model: 'gpt-4.1',
+      memory_strategy: TURNS,
+      ...fields,
     });
     expect(response.status).toBe(200);
     return (await response.json()) as Record<string, never> & { messages: Message[] };

@@ -97,11 +97,7 @@ const withOutput: Message[] = [
 
 let named = 0;
 const post = (path: string, body: object) =>
-  deployment.fetch(path, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', accept: 'text/event-stream', ...SENT },
-    body: JSON.stringify(body),
-  });
+  deployment.postTo(path, body, { accept: 'text/event-stream', ...SENT });
 const chat = (fields: object) =>
   post(`/v1/chat/completions${QUERY}`, {
     model: 'gpt-4.1',
@@ -227,11 +223,11 @@ describe('a gateway of the Messages API', () => {
   it('gets for the summary of a prefix what the model’s call has', async () => {
     const body = { model: 'claude-sonnet-4-6', max_tokens: 64, memory_strategy: SUMMARIZE };
     const [, ...turns] = conversation('quinces', 4);
-    const response = await messages.fetch(`/v1/messages${QUERY}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'anthropic-beta': 'a-beta', ...SENT },
-      body: JSON.stringify({ ...body, messages: turns }),
-    });
+    const response = await messages.postTo(
+      `/v1/messages${QUERY}`,
+      { ...body, messages: turns },
+      { 'anthropic-beta': 'a-beta', ...SENT },
+    );
     expect(response.status).toBe(200);
     const seen = messages.upstream.messages();
     expectOfGateway(seen);

@@ -184,10 +184,10 @@ overProtocols('rehydrate', (protocol) => {
       { role: 'tool', tool_call_id: `c${at}`, content: lines(8, `file ${at}`) },
     ]).flat();
     const messages = [{ role: 'user', content: `Mend it over ${protocol.name}.` }, ...steps];
-    const response = await deployment.fetch(`/agents/coding/v1${protocol.path}`, {
-      method: 'POST',
-      body: JSON.stringify(protocol.body({ model, memory_report: true, messages })),
-    });
+    const response = await deployment.postTo(
+      `/agents/coding/v1${protocol.path}`,
+      protocol.body({ model, memory_report: true, messages }),
+    );
     const answer = (await response.json()) as { memory: Report };
 
     expect(response.headers.get('x-memory-mode')).toBe('auto');

@@ -50,9 +50,10 @@ describe('a summary that comes too late', () => {
     deployment.summarizer.next('too slow');
     const input = conversation('medlars', 4).map(({ role, content }) => ({ role, content }));
 
-    const response = await deployment.fetch('/v1/responses/compact', {
-      method: 'POST',
-      body: JSON.stringify({ model: 'gpt-4.1', input, memory_report: true }),
+    const response = await deployment.postTo('/v1/responses/compact', {
+      model: 'gpt-4.1',
+      input,
+      memory_report: true,
     });
     const { memory } = (await response.json()) as WithMemory;
 

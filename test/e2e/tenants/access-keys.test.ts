@@ -189,11 +189,11 @@ overProtocols('a ref of a tenant with an access key', (protocol) => {
 overProtocols('responses of a shared account', (protocol) => {
   deployment.over(protocol);
   const ask = (fields: object) =>
-    deployment.fetch('/v1/responses', {
-      method: 'POST',
-      headers: { ...withKey(alice), 'content-type': 'application/json' },
-      body: JSON.stringify({ model: 'gpt-4.1', input: 'Hello', ...fields }),
-    });
+    deployment.postTo(
+      '/v1/responses',
+      { model: 'gpt-4.1', input: 'Hello', ...fields },
+      { ...withKey(alice) },
+    );
 
   it.each([{}, { store: true }, { store: null }])(
     'are not stored upstream, whatever is asked for: %j',

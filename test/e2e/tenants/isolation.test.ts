@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { agents } from '../../../src/agents.ts';
 import { calls, result } from '../../support/conversations/chat.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
@@ -6,7 +6,6 @@ import { overProtocols, PROTOCOLS } from '../../support/deployment/protocol.ts';
 import { question, startRollingSummarizer, Talk } from '../../support/deployment/rolling-summarizer.ts';
 
 const summarizer = await startRollingSummarizer();
-afterAll(() => summarizer.close());
 
 const TRIM = { mode: 'trim', max_turns: 1, keep_last_n_turns: 1 };
 const messages = [
@@ -69,15 +68,12 @@ overProtocols('a deployment that says where user and conversation are', (protoco
   });
 
   it('F9: binds a compaction to the user and the conversation that are there', async () => {
-    const compacted = await explicit.fetch('/v1/compact', {
-      method: 'POST',
-      body: JSON.stringify({
-        model: 'gpt-4.1-mini',
-        memory_strategy: 'trim',
-        format: 'opaque',
-        ...metadata('ann', 'c1'),
-        messages,
-      }),
+    const compacted = await explicit.postTo('/v1/compact', {
+      model: 'gpt-4.1-mini',
+      memory_strategy: 'trim',
+      format: 'opaque',
+      ...metadata('ann', 'c1'),
+      messages,
     });
     const sealed = (await compacted.json()) as { messages: object[] };
     const statusFor = async (...named: Parameters<typeof metadata>) =>

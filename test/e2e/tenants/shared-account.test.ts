@@ -370,11 +370,7 @@ describe('what callers learn of a shared account by a stream', () => {
     const strategy = { mode: 'compact', compact_retrieval: 'tool' };
     for (const more of [{ memory_strategy: 'none' }, { memory_strategy: strategy, tools }]) {
       deployment.upstream.next(failing);
-      const answer = await deployment.fetch(path, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', ...withKey() },
-        body: JSON.stringify({ ...body, ...more }),
-      });
+      const answer = await deployment.postTo(path, { ...body, ...more }, { ...withKey() });
       const text = await answer.text();
       expect(answer.status).toBe(200);
       expect(text).toContain('accepts no more requests from this deployment');
@@ -382,11 +378,7 @@ describe('what callers learn of a shared account by a stream', () => {
       expect(text).not.toMatch(/deployers|30000/);
     }
     ownKeys.upstream.next(failing);
-    const own = await ownKeys.fetch(path, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', authorization: 'Bearer sk-of-a-caller-0123456789' },
-      body: JSON.stringify(body),
-    });
+    const own = await ownKeys.postTo(path, body, { authorization: 'Bearer sk-of-a-caller-0123456789' });
     expect(await own.text()).toContain(JSON.stringify(event));
   });
 
@@ -425,12 +417,7 @@ describe('what a body may name of a shared account', () => {
     path: string,
     body: object | string,
     headers: Record<string, string> = withKey(),
-  ) =>
-    on.fetch(path, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', ...headers },
-      body: typeof body === 'string' ? body : JSON.stringify(body),
-    });
+  ) => on.postTo(path, body, headers);
   const ask = (body: object) => ({ model, input: 'Hello', ...body });
   const inInput = (item: object) => ask({ input: [{ role: 'user', content: 'Hello' }, item] });
   const chatWith = (body: object) => ({ ...chat, ...body });

@@ -24,15 +24,15 @@ export const statuses = (...responses: Response[]) => responses.map(({ status })
 /** Sends one question, and returns the chosen mode and its source. */
 export function choiceOf(deployment: Deployment) {
   return async ({ path = '/v1', body = {}, headers = {} }: Call): Promise<(string | null)[]> => {
-    const response = await deployment.fetch(`${path}/chat/completions`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', ...headers },
-      body: JSON.stringify({
+    const response = await deployment.postTo(
+      `${path}/chat/completions`,
+      {
         model: 'gpt-4.1-mini',
         messages: [{ role: 'user', content: 'Hello' }],
         ...(body as object),
-      }),
-    });
+      },
+      headers,
+    );
     expect(response.status).toBe(200);
     return [response.headers.get('x-memory-mode'), response.headers.get('x-memory-source')];
   };

@@ -54,6 +54,8 @@ export interface Deployment {
   client(options?: ClientOptions): OpenAI;
   /** A request with `KEY`; `init` may set other headers, including `authorization`. */
   fetch(path: string, init?: RequestInit): Promise<Response>;
+  /** Likewise, with JSON as its body. A string is sent as it is. */
+  postTo(path: string, body: object | string, headers?: Record<string, string>): Promise<Response>;
   /** Runs work while nothing listens at the upstream's address. */
   withoutUpstream<Value>(work: () => Promise<Value>): Promise<Value>;
   /** `POST /v1/chat/completions`. A string is sent as it is. */
@@ -152,15 +154,12 @@ export function deploy(deploymentOptions: DeploymentOptions = {}): Deployment {
         ...clientOptions,
       }),
     fetch: (path, init = {}) => fetchThis(`${deployment.url}${path}`, withKey(init)),
+    postTo: (path, body, headers) => deployment.fetch(path, postOf(body, headers)),
     chat: async (body, headers) => protocol.answer(await deployment.wire(body, headers)),
-    wire: (body, headers = {}) =>
+    wire: (body, headers) =>
       fetchRaw(
         `${deployment.url}/v1/chat/completions`,
-        withKey({
-          method: 'POST',
-          headers: { 'content-type': 'application/json', ...headers },
-          body: typeof body === 'string' ? protocol.text(body) : JSON.stringify(body),
-        }),
+        withKey(postOf(typeof body === 'string' ? protocol.text(body) : body, headers)),
       ),
     async ask({ messages, ...fields }, headers) {
       const body = { model: 'gpt-4.1', ...fields, memory_report: true, messages };
@@ -171,6 +170,15 @@ export function deploy(deploymentOptions: DeploymentOptions = {}): Deployment {
     },
   };
   return deployment;
+}
+
+/** A request with JSON as its body. A string is sent as it is. */
+export function postOf(body: object | string, headers: Record<string, string> = {}): RequestInit {
+  return {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  };
 }
 
 /** Adds `KEY`, unless there is another key. */

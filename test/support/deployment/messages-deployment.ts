@@ -8,6 +8,7 @@ import {
 } from '../../../tools/upstream/messages-upstream.ts';
 import type { RecordedRequest } from '../../../tools/upstream/recorded-request.ts';
 import { startUpstream, type Upstream } from '../../../tools/upstream/upstream.ts';
+import { postOf } from './deployment.ts';
 import type { Environment } from './environment.ts';
 import { FileWorker } from './file-worker.ts';
 
@@ -42,6 +43,8 @@ export interface MessagesDeployment {
   readonly openai: Upstream;
   /** A request with `MESSAGES_KEY` and a version; `init` may set others. */
   fetch(path: string, init?: RequestInit): Promise<Response>;
+  /** Likewise, with JSON as its body. A string is sent as it is. */
+  postTo(path: string, body: object | string, headers?: Record<string, string>): Promise<Response>;
   /** `POST /v1/messages`. */
   post(body: object, headers?: Record<string, string>): Promise<Response>;
   /** Likewise, with the report. Rejects any answer but 200. */
@@ -90,12 +93,9 @@ export function deployMessages({ vars, limits, upstream = {}, refuses }: Options
       if (!headers.has('anthropic-version')) headers.set('anthropic-version', '2023-06-01');
       return fetch(`${deployment.url}${path}`, { ...init, headers });
     },
-    post: (body, headers = {}) =>
-      deployment.fetch('/v1/messages', {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', ...headers },
-        body: JSON.stringify({ model: MESSAGES_MODEL, max_tokens: 1_024, ...body }),
-      }),
+    postTo: (path, body, headers) => deployment.fetch(path, postOf(body, headers)),
+    post: (body, headers) =>
+      deployment.postTo('/v1/messages', { model: MESSAGES_MODEL, max_tokens: 1_024, ...body }, headers),
     async ask(body, headers) {
       const response = await deployment.post({ memory_report: true, ...body }, headers);
       const text = await response.text();

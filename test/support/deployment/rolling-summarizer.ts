@@ -1,5 +1,6 @@
 /** A summarizer that tests can block and fail, and a caller that continues a conversation. */
 
+import { afterAll, beforeEach } from 'vitest';
 import type { Memory } from '../../../src/storage/conversation/memories.ts';
 import { HEADINGS, NONE } from '../../../src/summary/text/headings.ts';
 import { refuse, sendJson } from '../../../tools/upstream/behaviours.ts';
@@ -26,12 +27,12 @@ export interface RollingSummarizer {
   work(): void;
   /** What the next summary says instead of its number. */
   say(words: string): void;
-  close(): Promise<void>;
 }
 
 const summaryOf = (words: string): string =>
   HEADINGS.map((heading, at) => `${heading}\n${at === 0 ? words : NONE}`).join('\n\n');
 
+/** For the tests of a file. It keeps the requests of the current test. */
 export async function startRollingSummarizer(): Promise<RollingSummarizer> {
   let held: Promise<void> | undefined;
   let status = 200;
@@ -48,6 +49,10 @@ export async function startRollingSummarizer(): Promise<RollingSummarizer> {
       return sendJson(response, completion({ content }, frame));
     },
   });
+  beforeEach(() => {
+    server.requests.length = 0;
+  });
+  afterAll(() => server.close());
   return {
     vars: {
       SUMMARIZER_BASE_URL: server.url,
@@ -75,7 +80,6 @@ export async function startRollingSummarizer(): Promise<RollingSummarizer> {
     say(said) {
       words = said;
     },
-    close: () => server.close(),
   };
 }
 

@@ -1,7 +1,7 @@
 /** Events of requests: what is kept of them, for how long, and what happens when that fails. */
 import { runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
-import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Env } from '../../../src/config.ts';
 import type { ConversationMemory } from '../../../src/index.ts';
 import { type RunEvent, runEventSchema } from '../../../src/memory/run/event.ts';
@@ -12,6 +12,7 @@ import { ConversationTables } from '../../../src/storage/conversation/tables.ts'
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { assistant, body, lines, type Message, step, user } from '../../support/conversations/chat.ts';
 import { batchOf, endedRun } from '../../support/conversations/ended-runs.ts';
+import { loggedLines } from '../../support/quiet.ts';
 import { shorten } from '../../support/time-limits.ts';
 import {
   CONVERSATIONS,
@@ -24,17 +25,7 @@ import {
   watchedObjects,
 } from '../support.ts';
 
-let logged: { message: string; code?: string; error?: string }[] = [];
-
-beforeEach(() => {
-  logged = [];
-  for (const level of ['debug', 'info', 'warn', 'error'] as const)
-    vi.spyOn(console, level).mockImplementation((line: string) => void logged.push(JSON.parse(line)));
-});
-
-afterEach(() => {
-  vi.restoreAllMocks();
-});
+const logged = loggedLines();
 
 const COMPACT = { mode: 'compact', token_budget: 3_000 };
 const NAMED = { conversation_id: 'c', memory_strategy: COMPACT };

@@ -1,6 +1,7 @@
 /** What summaries do when storage fails: real requests over real objects and a real bucket. */
 import { env } from 'cloudflare:workers';
-import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { loggedLines } from '../../support/quiet.ts';
 import { shorten } from '../../support/time-limits.ts';
 import {
   MODES,
@@ -14,20 +15,7 @@ import {
   withoutKey,
 } from '../support.ts';
 
-/** The lines logged in this test. */
-let logged: { level: string; message: string }[];
-
-beforeEach(() => {
-  logged = [];
-  for (const level of ['debug', 'info', 'warn', 'error'] as const)
-    vi.spyOn(console, level).mockImplementation((line: string) => {
-      logged.push(JSON.parse(line) as (typeof logged)[number]);
-    });
-});
-
-afterEach(() => {
-  vi.restoreAllMocks();
-});
+const logged = loggedLines();
 
 const bodyOf = (messages: readonly object[]) => JSON.stringify({ model: 'gpt-4.1', messages });
 

@@ -1,26 +1,15 @@
 /** The memory of whole sessions over real objects, and over storage that fails. */
 import { runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { conversationName, userName } from '../../../src/storage/conversation/names.ts';
 import { userMemory } from '../../../src/storage/objects.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
+import { loggedLines } from '../../support/quiet.ts';
 import { ROLLING, remoteConversation, SUMMARIZE, start, watchedObjects } from '../support.ts';
 import { conversation, MINUTE } from './conversation-object.ts';
 
-let logged: { message: string }[];
-
-beforeEach(() => {
-  logged = [];
-  for (const level of ['debug', 'info', 'warn', 'error'] as const)
-    vi.spyOn(console, level).mockImplementation((line: string) => {
-      logged.push(JSON.parse(line) as { message: string });
-    });
-});
-
-afterEach(() => {
-  vi.restoreAllMocks();
-});
+const logged = loggedLines();
 
 let tenants = 0;
 

@@ -1,26 +1,14 @@
 /** The traces of summaries in rows, logs and requests, and the key that they are made with. */
 import { runInDurableObject } from 'cloudflare:test';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Env } from '../../../src/config.ts';
 import { createLog } from '../../../src/log.ts';
 import { writeSections } from '../../../src/summary/text/headings.ts';
 import { assistant } from '../../support/conversations/chat.ts';
+import { loggedLines } from '../../support/quiet.ts';
 import { KEY, MODES, ROLLING, SUMMARIZE, SUMMARIZER, start } from '../support.ts';
 
-/** The lines logged in this test. */
-let logged: { level: string; message: string }[];
-
-beforeEach(() => {
-  logged = [];
-  for (const level of ['debug', 'info', 'warn', 'error'] as const)
-    vi.spyOn(console, level).mockImplementation((line: string) => {
-      logged.push(JSON.parse(line) as (typeof logged)[number]);
-    });
-});
-
-afterEach(() => {
-  vi.restoreAllMocks();
-});
+const logged = loggedLines();
 
 describe('a key that the upstream refuses', () => {
   it.each(MODES)('leaves no row and costs no summary, in mode %s', async (_, strategy) => {

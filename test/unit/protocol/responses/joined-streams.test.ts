@@ -22,6 +22,16 @@ import {
   whole,
 } from './joined.ts';
 
+/** The events begin and end each item of the output once, in order, and name it by its id. */
+function expectItems(events: readonly Json[], output: readonly Json[]): void {
+  const ended = events.filter(({ type }) => type === 'response.output_item.done');
+  expect(ended.map(({ item }) => item)).toEqual(output);
+  const begun = events.filter(({ type }) => type === 'response.output_item.added');
+  expect(begun.map(({ output_index }) => output_index)).toEqual([...output.keys()]);
+  for (const { output_index, item_id } of events)
+    if (item_id !== undefined) expect(output[output_index as number]?.id).toBe(item_id);
+}
+
 describe('one answer without a call of Precis’s tools', () => {
   const answer = { content: 'Hello there.', reasoning, toolCalls: [call('look_up')] };
 
@@ -194,12 +204,7 @@ describe('whatever the answers', () => {
         expect(new Set(responses.map(({ id }) => id)).size).toBe(1);
 
         const output = stream.response.output as Json[];
-        const ended = events.filter(({ type }) => type === 'response.output_item.done');
-        expect(ended.map(({ item }) => item)).toEqual(output);
-        const begun = events.filter(({ type }) => type === 'response.output_item.added');
-        expect(begun.map(({ output_index }) => output_index)).toEqual([...output.keys()]);
-        for (const { output_index, item_id } of events)
-          if (item_id !== undefined) expect(output[output_index as number]?.id).toBe(item_id);
+        expectItems(events, output);
 
         for (const [index, item] of output.entries()) {
           if (item.type === 'function_call') expect(OURS).not.toContain(item.name);
@@ -229,12 +234,7 @@ describe('an answer that the upstream does not store', () => {
 
         const { events } = flows;
         expect(events.map(({ sequence_number }) => sequence_number)).toEqual([...events.keys()]);
-        const ended = events.filter(({ type }) => type === 'response.output_item.done');
-        expect(ended.map(({ item }) => item)).toEqual(output);
-        const begun = events.filter(({ type }) => type === 'response.output_item.added');
-        expect(begun.map(({ output_index }) => output_index)).toEqual([...output.keys()]);
-        for (const { output_index, item_id } of events)
-          if (item_id !== undefined) expect(output[output_index as number]?.id).toBe(item_id);
+        expectItems(events, output);
 
         for (const [index, item] of rest.entries())
           if (item.type === 'reasoning') expect(rest[index + 1]?.type).not.toBe('reasoning');
