@@ -16,7 +16,7 @@ class Exit extends Error {
   }
 }
 
-/** Runs a part of a program until it ends, or would end its process. The test restores the mocks. */
+/** Runs a part of a program until it, or its process, would end. The test restores the mocks. */
 export async function ended(work: () => unknown): Promise<Ended> {
   const stdout = vi.spyOn(console, 'log').mockImplementation(() => {});
   const stderr = vi.spyOn(console, 'error').mockImplementation(() => {});

@@ -6,7 +6,7 @@ export function quiet(): void {
     vi.spyOn(console, level).mockImplementation(() => undefined);
 }
 
-/** The lines that the current test logs, read from their JSON. Its mocks are restored at its end. */
+/** The lines that the current test logs, as objects. Its mocks are restored at its end. */
 export function loggedLines(): { level: string; message: string; code?: string; error?: string }[] {
   const lines: ReturnType<typeof loggedLines> = [];
   beforeEach(() => {

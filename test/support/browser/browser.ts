@@ -184,7 +184,8 @@ function hasTurn(name: string): boolean {
 /**
  * Shows a page in a wide and in a narrow window, each in a theme of its own: nothing wider than the
  * window, and without violations in the wide one. The narrow one shows a part of the same, so there
- * the looks are checked, and by day the screens take turns. With `SCREENSHOTS=1` it writes screenshots of three widths in each theme.
+ * the looks are checked, and by day the screens take turns. With `SCREENSHOTS=1` it writes
+ * screenshots of three widths in each theme.
  */
 export async function expectShownWell(page: Page, name: string): Promise<void> {
   if (SHOTS !== undefined) await takeShots(page, name, SHOTS);
