@@ -10,6 +10,7 @@ const LONGEST = 64;
 export class ShortNames {
   private readonly sha256: (text: string) => string;
   private readonly fits: (name: string) => boolean;
+  /** By prefix and name. */
   private readonly byLong = new Map<string, string>();
   private readonly byShort = new Map<string, string>();
 
@@ -29,10 +30,11 @@ export class ShortNames {
    */
   short(name: string, prefix: 'call_' | 'tool_'): string {
     if (this.fits(name)) return name;
-    const known = this.byLong.get(name);
+    const key = prefix + name;
+    const known = this.byLong.get(key);
     if (known !== undefined) return known;
     const short = prefix + Buffer.from(this.sha256(name), 'hex').toString('base64url');
-    this.byLong.set(name, short);
+    this.byLong.set(key, short);
     this.byShort.set(short, name);
     return short;
   }
