@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { USUAL_PRICES } from '../../../../src/memory/models/schedules.ts';
 import type { MemoryStrategyRequest } from '../../../../src/memory/modes/table.ts';
 import { readChatRequest } from '../../../../src/protocol/chat/request.ts';
 import { readMessagesRequest } from '../../../../src/protocol/messages/request.ts';
@@ -19,7 +20,13 @@ import { lines } from '../../../support/conversations/chat.ts';
 import { blocksOf, growWithThinking, type ThoughtRequest } from '../../../support/conversations/thinking.ts';
 import { brokenLawsIn } from '../../../support/laws/broken-laws.ts';
 import { runs } from '../../../support/laws/runs.ts';
-import { type Viewed, type ViewOptions, viewOf, viewOfRequest } from '../../../support/laws/view-of.ts';
+import {
+  type Viewed,
+  type ViewOptions,
+  viewOf,
+  viewOfRequest,
+  viewsOf,
+} from '../../../support/laws/view-of.ts';
 
 const RUNS = { numRuns: runs(40, 120), endOnFailure: true };
 const MODEL = 'anthropic/claude-fable-5.2';
@@ -200,6 +207,23 @@ describe('a move that would take thinking along', () => {
     const { report } = view(messages, input, model);
     expect(report.frontier.moved || report.applied_edits.length > 0).toBe(true);
     expect(report.tokens?.after).toBeLessThan(6_000);
+  });
+
+  it.each([
+    ['four times the budget in the middle of a turn', 4, stepsOf(40)],
+    ['three times, if the turn has no thinking that it loses', 3, bare(stepsOf(31))],
+  ])('waits until %s, where prices would have it wait longer', (_, times, steps) => {
+    const budget = 6_000;
+    const prices = { ...USUAL_PRICES, cached: 0.01, written: 2 };
+    const input = { mode: 'auto', token_budget: budget } as const;
+    const requests = viewsOf({ model: MODEL, messages: [asks('Go.'), ...steps] }, input, {
+      prices,
+      retrieval: true,
+    });
+    const first = requests.findIndex(({ report }) => report.frontier.moved);
+    const [waited = 0, moved = 0] = requests.slice(first - 1).map(({ plan }) => plan.replay.before);
+    expect(waited).toBeLessThanOrEqual(times * budget);
+    expect(moved).toBeGreaterThan(times * budget);
   });
 
   it('is made where the caller asks for it', () => {
