@@ -5,6 +5,7 @@
  */
 import { Buffer } from 'node:buffer';
 import { asObject, asString, parseJson } from '../lib/json.ts';
+import { dataHeadOf } from './data-url.ts';
 
 /** Inline data of a part. */
 export interface Media {
@@ -54,8 +55,6 @@ function textIn(part: unknown): string {
   return typeof text === 'string' ? text : JSON.stringify(part);
 }
 
-const DATA_URL = /^data:([^;,]*)[^,]*;base64,/i;
-
 function mediaIn(part: unknown): Media | undefined {
   const { type, image_url, file_data, filename, file, source, input_audio, title } = asObject(part);
   const { media_type, data, type: sourceType } = asObject(source);
@@ -66,10 +65,10 @@ function mediaIn(part: unknown): Media | undefined {
   const url = asString(image_url) || asString(asObject(image_url).url);
   const held = asObject(file);
   const data64 = url || asString(file_data) || asString(held.file_data);
-  const [prefix, mediaType = ''] = DATA_URL.exec(data64.slice(0, 512)) ?? [];
-  if (prefix === undefined && (data64 === '' || url !== '')) return undefined;
+  const head = dataHeadOf(data64);
+  if (!head && (data64 === '' || url !== '')) return undefined;
   const name = asString(filename) || asString(held.filename) || undefined;
-  return mediaOf(type, mediaType, data64.slice(prefix?.length ?? 0), name);
+  return mediaOf(type, head?.mediaType ?? '', data64.slice(head?.length ?? 0), name);
 }
 
 function mediaOf(type: unknown, mediaType: string, base64: string, name?: string): Media | undefined {
@@ -87,7 +86,7 @@ function withoutData(part: unknown, base64: string, line: string): unknown {
 
 /** In words: what it is, how large it is, and where that is known at a glance its dimensions. */
 export function describeMedia({ kind, mediaType, base64, name }: Media): string {
-  const bytes = Math.floor((base64.replace(/=+$/, '').length * 3) / 4);
+  const bytes = Math.floor((base64.replace(/={1,2}$/, '').length * 3) / 4);
   const pixels = kind === 'image' ? dimensionsOf(base64) : undefined;
   return [
     [kind, name && JSON.stringify(name)].filter(Boolean).join(' '),

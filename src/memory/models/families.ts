@@ -49,10 +49,10 @@ const DASHED_WORDS = /^(?:databricks|anthropic|azure|bedrock|google|openai|verte
  * @param name bare
  */
 export function withoutGateway(name: string): string {
-  return name
+  const [unplaced = ''] = name.split('@', 1);
+  return unplaced
     .replace(DOTTED_WORDS, '')
     .replace(DASHED_WORDS, '')
-    .replace(/@.*$/, '')
     .replace(/-v?\d+:\d+$/, '');
 }
 

@@ -4,6 +4,7 @@
  */
 import { Buffer } from 'node:buffer';
 import { asObject, asObjects, asString, isObject, type JsonObject } from '../../../lib/json.ts';
+import { dataHeadOf } from '../../data-url.ts';
 import { MARK_FIELD } from '../../messages/block.ts';
 import { hasOthers, says } from '../chat-fields.ts';
 
@@ -33,15 +34,13 @@ function imageOf(image: unknown): JsonObject {
   return { type: 'image', source: sourceOf(asString(isObject(image) ? image.url : image)) };
 }
 
-const DATA_URL = /^data:([^;,]*)[^,]*?;base64,/i;
-
 /** The data that a URL holds, or the URL. */
 function sourceOf(url: string): JsonObject {
-  const [head, media_type] = DATA_URL.exec(url) ?? [];
-  if (head === undefined) return { type: 'url', url };
+  const head = dataHeadOf(url);
+  if (!head) return { type: 'url', url };
   // The API knows this type by its registered name alone.
-  const known = media_type?.toLowerCase() === 'image/jpg' ? 'image/jpeg' : media_type;
-  return { type: 'base64', media_type: known, data: url.slice(head.length) };
+  const media_type = head.mediaType.toLowerCase() === 'image/jpg' ? 'image/jpeg' : head.mediaType;
+  return { type: 'base64', media_type, data: url.slice(head.length) };
 }
 
 const PLAIN = 'text/plain';

@@ -9,6 +9,14 @@ import { termsOf } from '../../../../src/memory/models/terms.ts';
 const rows = (...families: string[]) => families.map((family) => ({ family }));
 const familyOf = (name: string, ...families: string[]) => rowOf(name, rows(...families))?.family;
 
+describe('the name of a model', () => {
+  it('ends at the version that Vertex adds, in one pass', () => {
+    expect(baseName('claude-opus-5@20260724')).toBe('claude-opus-5');
+    expect(baseName('claude-opus-5@a\n')).toBe('claude-opus-5');
+    expect(baseName(`claude-opus-5${'@'.repeat(1_000_000)}\n`)).toBe('claude-opus-5');
+  });
+});
+
 describe('the family of a model', () => {
   it.each([
     ['gpt-4.1-mini', 'gpt-4.1'],
