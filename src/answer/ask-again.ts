@@ -13,10 +13,9 @@ import type { Services } from '../request/services.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
 import { openAnswer, openStream } from '../upstream/opening.ts';
-import { isDecoded } from '../upstream/request.ts';
+import { isDecoded, isEventStream } from '../upstream/request.ts';
 import { LONGEST_ERROR } from '../upstream/too-long.ts';
 import type { Attempt, NextAttempt, Refusal, Retry } from './retries/retry.ts';
-import { isEventStream } from './unread/unread-body.ts';
 
 /** The parts that asking again needs. */
 interface Asking {

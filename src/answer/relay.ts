@@ -23,11 +23,17 @@ import { faultOf, RoundsStage } from '../retrieval/stream.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
 import { readBody } from '../upstream/body.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
-import { isDecoded, responseHeaders, responseWith, type UpstreamAccount } from '../upstream/request.ts';
+import {
+  isDecoded,
+  isEventStream,
+  responseHeaders,
+  responseWith,
+  type UpstreamAccount,
+} from '../upstream/request.ts';
 import { relayEvents } from '../upstream/stream.ts';
 import type { Retrieval } from './rounds/retrieval-of.ts';
 import { tooLongByWords } from './stream-errors.ts';
-import { bodyRelay, isEventStream, unreadBody } from './unread/unread-body.ts';
+import { bodyRelay, unreadBody } from './unread/unread-body.ts';
 
 /** How to relay an answer. */
 export interface RelayOptions {
@@ -64,7 +70,7 @@ export async function relay(
     scope.services.log('warn', 'an answer is passed on unread: its encoding is unknown', fields);
   } else if (isOpen) {
     if (isEventStream(response)) return relayStream(answer, report, options, scope);
-    const isJson = response.headers.get('content-type')?.includes('json');
+    const isJson = response.headers.get('content-type')?.toLowerCase().includes('json');
     const isRead = isJson && (options.inBody || options.life.readsAnswer);
     // Read it even if it isn't labeled as JSON: it may hold a call of our tools.
     const mayCall = options.retrieval && (isJson || !options.streams);

@@ -187,6 +187,11 @@ export function isDecoded(upstream: Headers): boolean {
   return encoding === 'identity' || DECODED.has(encoding);
 }
 
+/** Whether an answer is a stream of events. The case of a media type has no meaning (RFC 9110). */
+export function isEventStream({ headers }: Response): boolean {
+  return headers.get('content-type')?.toLowerCase().includes('text/event-stream') === true;
+}
+
 /**
  * The upstream's answer for the caller, with a body of its own and the headers of
  * `responseHeaders`. They may still be changed, and are copied once.

@@ -7,7 +7,8 @@ import type { Services } from '../../request/services.ts';
 import { LONGEST_ANSWER, readBody } from '../../upstream/body.ts';
 import { type Chunks, chunksOf, type Read } from '../../upstream/chunks.ts';
 import type { UpstreamAnswer } from '../../upstream/fetch.ts';
-import { bodyRelay, isEventStream } from '../unread/unread-body.ts';
+import { isEventStream } from '../../upstream/request.ts';
+import { bodyRelay } from '../unread/unread-body.ts';
 
 interface Translating {
   readonly reader: AnswerReader;

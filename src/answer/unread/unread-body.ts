@@ -74,7 +74,3 @@ export async function unread(
   spending?.setHeaders(response.headers);
   return response;
 }
-
-export function isEventStream({ headers }: Response): boolean {
-  return headers.get('content-type')?.includes('text/event-stream') === true;
-}

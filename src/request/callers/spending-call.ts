@@ -6,6 +6,7 @@ import { estimatedSpend, NO_SPEND, type Spend, spendOf } from '../../memory/mone
 import { AnswerSize } from '../../protocol/answers/answer-size.ts';
 import { ModelHead } from '../../protocol/answers/model-head.ts';
 import type { UsageTail } from '../../protocol/answers/usage-tail.ts';
+import { isEventStream } from '../../upstream/request.ts';
 import type { BilledAnswer } from './billing.ts';
 import type { MostOutput } from './most-output.ts';
 
@@ -52,9 +53,9 @@ export class SpendingCall {
   }
 
   /** An answer begins. */
-  begins({ headers }: Response): void {
+  begins(answer: Response): void {
     if (this.call.isVector) return;
-    this.size = new AnswerSize(headers.get('content-type')?.includes('text/event-stream') === true);
+    this.size = new AnswerSize(isEventStream(answer));
   }
 
   push(chunk: Uint8Array): void {

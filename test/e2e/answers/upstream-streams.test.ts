@@ -82,6 +82,18 @@ overProtocols('a stream that breaks off', (protocol) => {
     expect(JSON.parse(dataOf(await read.text()).at(-1) ?? '')).toEqual(errorOf('upstream_unreachable'));
   });
 
+  it('is known as a stream in whatever case its type is written', async () => {
+    const { open, words } = saidStream(protocol, ['one']);
+    deployment.upstream.next((_, response) => {
+      response.writeHead(200, { 'content-type': 'Text/Event-Stream' });
+      response.end(open + words[0]);
+    });
+
+    const data = dataOf(await (await deployment.chat(request)).text());
+
+    expect(JSON.parse(data.at(-1) ?? '')).toEqual(errorOf('upstream_unreachable'));
+  });
+
   it('is an error for the client, after what has come', async () => {
     deployment.upstream.next({ type: 'die-mid-stream' });
     const stream = await deployment.client().chat.completions.create({ model, messages, stream: true });
