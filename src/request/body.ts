@@ -142,8 +142,11 @@ async function readUpTo(
   length: number | undefined,
   limit: number,
 ): Promise<Uint8Array | ReadableStream<Uint8Array> | 'no_room'> {
-  if (length !== undefined && length <= SHORT_BODY) return request.bytes();
-  const came = await readingBodies.read(body, limit, length);
+  const reading =
+    length !== undefined && length <= SHORT_BODY ? request.bytes() : readingBodies.read(body, limit, length);
+  const came = await reading.catch((error: unknown) => {
+    throw brokenOff(error);
+  });
   return came instanceof Uint8Array || came === 'no_room' ? came : resumed(came.read, came.rest);
 }
 
@@ -167,6 +170,13 @@ function resumed(chunks: Uint8Array[], rest: Chunks): ReadableStream<Uint8Array>
 /** Some clients send raw deflate without the zlib header (RFC 1950, section 2.2). */
 function isZlib([method = 0, flags = 0]: Uint8Array): boolean {
   return (method & 0x0f) === 8 && (method * 256 + flags) % 31 === 0;
+}
+
+/** The connection of a sender who has left, or whose chunks are malformed. No fault of Precis. */
+function brokenOff(cause: unknown): ApiError {
+  const error = new ApiError('invalid_json', 'The request body broke off before it was complete.');
+  error.cause = cause;
+  return error;
 }
 
 function noRoom(): ApiError {

@@ -110,6 +110,22 @@ describe('the bodies that are being read', () => {
     expect(refused).toMatchObject({ code: 'overloaded', status: 503, headers: { 'retry-after': '60' } });
   });
 
+  it.each([
+    ['short', { 'content-length': `${2 * KIB}` }],
+    ['of unknown length', {}],
+  ])('are refused where a sender leaves, and no fault of Precis: %s', async (_, headers: HeadersInit) => {
+    const { readable, writable } = new IdentityTransformStream();
+    const request = new Request('http://precis.test/', { method: 'POST', headers, body: readable });
+    const read = tryBody(request, null);
+    const writer = writable.getWriter();
+    await writer.write(new Uint8Array(KIB));
+    await Promise.all([
+      expect(read).rejects.toMatchObject({ code: 'invalid_json', status: 400, cause: expect.any(Error) }),
+      writer.abort(new Error('gone')),
+    ]);
+    expect(readingBodies.held).toBe(0);
+  });
+
   it('cost nothing where they are short', async () => {
     const read = vi.spyOn(readingBodies, 'read');
     const headers = { 'content-length': `${KIB}` };
