@@ -7,7 +7,7 @@ import type { RequestScope } from '../../request/scope.ts';
 import type { Services } from '../../request/services.ts';
 import { type BodyRelay, relayBody, relayEarly } from '../../upstream/body.ts';
 import type { UpstreamAnswer } from '../../upstream/fetch.ts';
-import { isDecoded, responseWith } from '../../upstream/request.ts';
+import { isDecoded, isEventStream, responseWith } from '../../upstream/request.ts';
 
 /** The time limits of a body. One that breaks off is logged. @param ended see `BodyRelay` */
 export function bodyRelay(
