@@ -11,7 +11,7 @@ import { mayAct } from '../src/memory/plan/plan.ts';
 import { outlineOf, planView } from '../src/memory/plan/plan-view.ts';
 import { render } from '../src/memory/plan/view.ts';
 import { createTokenCounter, type TokenCounter, type Tokenize } from '../src/memory/tokens/tokens.ts';
-import { readChatRequest, writeChatRequest } from '../src/protocol/chat/request.ts';
+import { readChatRequest } from '../src/protocol/chat/request.ts';
 import { BELIEFS } from '../src/request/beliefs.ts';
 import { sha256Hex, type Tenant, Tenants } from '../src/tenant/identity.ts';
 
@@ -48,13 +48,13 @@ export function viewBytes(
   const read = readChatRequest(body);
   if (!read.ok) throw new Error(read.reason.message);
   const request = read.value;
-  if (!edits(strategy)) return writeChatRequest(request, undefined);
+  if (!edits(strategy)) return request.write(undefined);
   if (!isolate) throw new Error(`mode ${strategy.mode} counts tokens`);
 
   const { refs } = isolate.tenant;
   const retrieval = retrieves(strategy, request.hasTools);
   const outline = outlineOf(strategy, request, refs, { retrieval });
-  if (!mayAct(strategy, outline, request.tools?.bytes ?? 0)) return writeChatRequest(request, undefined);
+  if (!mayAct(strategy, outline, request.tools?.bytes ?? 0)) return request.write(undefined);
   const planned = planView(strategy, outline, request.tools, { ...isolate, refs, digest: sha256Hex });
-  return writeChatRequest(request, render(planned, { isWritten: () => true }, isolate.counter));
+  return request.write(render(planned, { isWritten: () => true }, isolate.counter));
 }

@@ -14,7 +14,7 @@ import { render } from '../src/memory/plan/view.ts';
 import { holds, textsOf } from '../src/memory/run/near-use.ts';
 import { tokenSums } from '../src/memory/tokens/sums.ts';
 import { loadTokenize, toolTokens } from '../src/memory/tokens/tokens.ts';
-import { type ChatRequest, writeChatRequest } from '../src/protocol/chat/request.ts';
+import type { ChatRequest } from '../src/protocol/chat/request.ts';
 import { readCommandLine } from './command-line.ts';
 import { percent, printTable, thousands } from './figures.ts';
 import { createIsolate, strategyOf } from './pipeline.ts';
@@ -130,7 +130,7 @@ function seen(
 ): { texts: string; verbatim: string; ref: string | undefined } {
   const request = requestOf(trace, messages);
   const view = render(planned, { isWritten: () => true, summary: rolled }, counter);
-  const sent = JSON.parse(new TextDecoder().decode(writeChatRequest(request, view)));
+  const sent = JSON.parse(new TextDecoder().decode(request.write(view)));
   const kept = trace.messages.slice(0, messages).filter((_, index) => !view.dropped.has(index));
   return { texts: textsOf(sent.messages), verbatim: textsOf(kept), ref: view.summary && rolled?.ref };
 }

@@ -10,7 +10,7 @@ import type { Plan } from '../../src/memory/plan/plan.ts';
 import { type View as RenderedView, render } from '../../src/memory/plan/view.ts';
 import { textsOf } from '../../src/memory/run/near-use.ts';
 import { type Tools, toolTokens } from '../../src/memory/tokens/tokens.ts';
-import { type ChatRequest, writeChatRequest } from '../../src/protocol/chat/request.ts';
+import type { ChatRequest } from '../../src/protocol/chat/request.ts';
 import { recapMessages, replacedBySummary, summaryMessages } from '../../src/protocol/chat/summary.ts';
 import { toolsWith } from '../../src/protocol/tools.ts';
 import { trimmedTranscript } from '../../src/summary/text/trimmed-transcript.ts';
@@ -226,7 +226,7 @@ class PrecisReplay implements Replay {
     const key = [index, summary?.block ?? '', trim?.line ?? '', ...edits].join('\n');
     const known = this.edited.get(key);
     if (known) return known;
-    const written = writeChatRequest(requestOfOne(own.bytes), {
+    const written = requestOfOne(own.bytes).write({
       removals: new Map([[0, removals]]),
       dropped: new Set(),
       ...opening,
@@ -239,7 +239,7 @@ class PrecisReplay implements Replay {
   }
 
   private compare(messages: readonly SentMessage[], rendered: RenderedView, count: number): void {
-    const body = writeChatRequest(requestOf(this.conversation.trace, count), rendered);
+    const body = requestOf(this.conversation.trace, count).write(rendered);
     const written = JSON.stringify(JSON.parse(new TextDecoder().decode(body)).messages);
     if (written !== JSON.stringify(messages.map(({ bytes }) => JSON.parse(bytes))))
       throw new Error(`the view of ${count} messages is not what would go up`);

@@ -135,8 +135,28 @@ export class ChatRequest extends ModelRequest {
     return JSON.stringify(tool);
   }
 
-  write(view: View | undefined, additions: Additions = {}, kept?: KnownStart): Uint8Array {
-    return writeChatRequest(this, view, additions, kept);
+  write(
+    view: View | undefined,
+    { injected = [], tools = [], marks = 0, movesMark = false, thinkingFrom = 0, ...keys }: Additions = {},
+    kept?: KnownStart,
+  ): Uint8Array {
+    const added = addTools(this.bytes, this.root, tools);
+    const members = [...added.members, ...this.cacheKey(keys)];
+    const splices = [
+      ...this.keySplices(keys),
+      ...this.usageSplices(keys),
+      ...(injected.length > 0 ? [injectionSplice(this.messages, injected)] : []),
+      ...added.splices,
+      ...memberSplices(this.root, isOwnField, members),
+      ...viewSplices(
+        this,
+        view,
+        (message) => hasMark(this, message),
+        {},
+        { marked: this.markedMessages(view, marks, movesMark), thinkingFrom },
+      ),
+    ];
+    return spliceBody(this.bytes, splices, kept);
   }
 }
 
@@ -161,36 +181,6 @@ export function readChatRequest(bytes: Uint8Array, shared?: SharedArray): Result
 }
 
 /**
- * The body for the upstream: own fields and marks cut out, and the view in place of the messages.
- *
- * @param kept see `spliceBody`
- */
-export function writeChatRequest(
-  request: ChatRequest,
-  view: View | undefined,
-  { injected = [], tools = [], marks = 0, movesMark = false, thinkingFrom = 0, ...keys }: Additions = {},
-  kept?: KnownStart,
-): Uint8Array {
-  const added = addTools(request.bytes, request.root, tools);
-  const members = [...added.members, ...request.cacheKey(keys)];
-  const splices = [
-    ...request.keySplices(keys),
-    ...request.usageSplices(keys),
-    ...(injected.length > 0 ? [injectionSplice(request.messages, injected)] : []),
-    ...added.splices,
-    ...memberSplices(request.root, isOwnField, members),
-    ...viewSplices(
-      request,
-      view,
-      (message) => hasMark(request, message),
-      {},
-      { marked: request.markedMessages(view, marks, movesMark), thinkingFrom },
-    ),
-  ];
-  return spliceBody(request.bytes, splices, kept);
-}
-
-/**
  * The view as a JSON array of messages, for `/v1/compact`. Messages that differ from the caller's
  * are marked.
  */
@@ -209,7 +199,7 @@ export function writeCompactedMessages(request: ChatRequest, view: View | undefi
  * @returns each message as JSON
  */
 export function compactedParts(request: ChatRequest, view: View | undefined): ViewParts {
-  const read = readChatRequest(writeChatRequest(request, view));
+  const read = readChatRequest(request.write(view));
   if (!read.ok) throw new Error('a view was written that cannot be read');
   return splitPreamble(read.value.messages);
 }

@@ -157,3 +157,12 @@ export const hostedConversation: fc.Arbitrary<Item[]> = fc
       ];
     }),
   );
+
+/** Where the model is asked: after each user message and after each run of results. */
+export function requestsIn(input: readonly Item[]): number[] {
+  const isAsking = ({ role, type }: Item): boolean => role === 'user' || String(type).endsWith('_output');
+  return input.flatMap((item, index) => {
+    const next = input[index + 1];
+    return isAsking(item) && (next === undefined || !isAsking(next)) ? [index + 1] : [];
+  });
+}

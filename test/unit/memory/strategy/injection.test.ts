@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseInjection, writeInjection } from '../../../../src/memory/strategy/injection.ts';
-import { readChatRequest, writeChatRequest } from '../../../../src/protocol/chat/request.ts';
+import { readChatRequest } from '../../../../src/protocol/chat/request.ts';
 import type { InjectedMessage } from '../../../../src/protocol/model-request.ts';
 import { assistant, body, step, system, user } from '../../../support/conversations/chat.ts';
 import { counter, viewOf } from '../../../support/laws/view-of.ts';
@@ -170,9 +170,7 @@ describe('an injected message', () => {
   ): Record<string, unknown> & { messages: object[] } => {
     const request = readChatRequest(encode({ model: 'm', ...more, messages }));
     if (!request.ok) throw new Error(request.reason.message);
-    return JSON.parse(
-      new TextDecoder().decode(writeChatRequest(request.value, undefined, { injected: [injected] })),
-    );
+    return JSON.parse(new TextDecoder().decode(request.value.write(undefined, { injected: [injected] })));
   };
 
   it('comes after the leading preamble, before whatever is not preamble', () => {
@@ -211,11 +209,9 @@ describe('an injected message', () => {
     }[form as 'pair'];
     const { request, view } = viewOf(body([system('s'), ...messages]), strategy);
     expect(view.summary?.form).toBe(form);
-    const bytes = writeChatRequest(request, view, { injected: [injected] });
+    const bytes = request.write(view, { injected: [injected] });
     const sent: { role: string; content: string }[] = JSON.parse(new TextDecoder().decode(bytes)).messages;
-    const plain: { role: string }[] = JSON.parse(
-      new TextDecoder().decode(writeChatRequest(request, view)),
-    ).messages;
+    const plain: { role: string }[] = JSON.parse(new TextDecoder().decode(request.write(view))).messages;
     expect(sent).toEqual([plain[0], injected, ...plain.slice(1)]);
     expect(JSON.stringify(sent.slice(2, 4))).toContain('<session_summary');
   });
@@ -226,7 +222,7 @@ describe('an injected message', () => {
     const request = readChatRequest(new TextEncoder().encode(text));
     if (!request.ok) throw new Error(request.reason.message);
     const sent = new TextDecoder().decode(
-      writeChatRequest(request.value, undefined, { injected: [{ role: 'user', content: 'x' }] }),
+      request.value.write(undefined, { injected: [{ role: 'user', content: 'x' }] }),
     );
     expect(sent).toBe(text.replace('{"content"', '{"role":"user","content":"x"},{"content"'));
   });

@@ -1,11 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { idleReport } from '../../../../src/memory/plan/report.ts';
 import { addReport } from '../../../../src/protocol/answers/answer-format.ts';
-import {
-  readChatRequest,
-  writeChatRequest,
-  writeCompactedMessages,
-} from '../../../../src/protocol/chat/request.ts';
+import { readChatRequest, writeCompactedMessages } from '../../../../src/protocol/chat/request.ts';
 import { assistant, body, calls, lines, read, result, user } from '../../../support/conversations/chat.ts';
 import { viewOf } from '../../../support/laws/view-of.ts';
 
@@ -18,7 +14,7 @@ function readText(text: string) {
   return request.value;
 }
 
-const forwarded = (text: string): string => decode(writeChatRequest(readText(text), undefined));
+const forwarded = (text: string): string => decode(readText(text).write(undefined));
 
 describe('a chat body without edits', () => {
   it('is forwarded in the caller’s bytes', () => {

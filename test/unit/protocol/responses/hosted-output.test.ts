@@ -20,6 +20,7 @@ import {
   localShellStep,
   mcpCall,
   patchStep,
+  requestsIn,
   says,
   shellStep,
   webSearch,
@@ -212,15 +213,6 @@ describe('an old output of a hosted tool', () => {
   });
 });
 
-/** Where the model is asked: after each user message and after each run of results. */
-function requestsOf(input: readonly Item[]): number[] {
-  const isAsking = ({ role, type }: Item): boolean => role === 'user' || String(type).endsWith('_output');
-  return input.flatMap((item, index) => {
-    const next = input[index + 1];
-    return isAsking(item) && (next === undefined || !isAsking(next)) ? [index + 1] : [];
-  });
-}
-
 const tokensOf = (input: readonly Item[]): number =>
   requestOf(input).messages.reduce((sum, message) => sum + counter.message(message), 0);
 
@@ -233,7 +225,7 @@ describe.each([
     fc.assert(
       fc.property(hostedConversation, strategies, (input, strategy) => {
         let before: Item[] = [];
-        for (const end of requestsOf(input)) {
+        for (const end of requestsIn(input)) {
           const array = input.slice(0, end);
           const { sent, body, view, report } = viewed(array, strategy);
           expect(responsesViolations(body)).toEqual([]);

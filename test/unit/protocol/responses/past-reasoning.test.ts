@@ -5,10 +5,9 @@ import { readResponsesRequest } from '../../../../src/protocol/responses/request
 import { responsesViolations } from '../../../../tools/upstream/strict-responses.ts';
 import { type AutoRequest, autoStrategy } from '../../../support/conversations/arbitrary-conversation.ts';
 import { lines } from '../../../support/conversations/chat.ts';
+import { asks, type Item, requestsIn } from '../../../support/conversations/hosted-items.ts';
 import { runs } from '../../../support/laws/runs.ts';
 import { counter, viewOfRequest } from '../../../support/laws/view-of.ts';
-
-type Item = Record<string, unknown>;
 
 const CLEARING = {
   mode: 'auto',
@@ -19,7 +18,6 @@ const CLEARING = {
 
 const encrypted = 'gAAAAABo'.repeat(60);
 
-const asks = (text: string): Item => ({ role: 'user', content: text });
 const reasoning = (id: string, more: Item = {}): Item => ({
   type: 'reasoning',
   id: `rs_${id}`,
@@ -222,7 +220,7 @@ describe('any conversation with reasoning items', () => {
           const strategy = { ...rest, token_budget: budget };
           const reasoned = reasonedIn(input);
           let before: Item[] = [];
-          for (const end of requestsOf(input)) {
+          for (const end of requestsIn(input)) {
             const array = input.slice(0, end);
             const { sent, body, report, view } = viewOfItems(array, strategy);
             if (responsesViolations({ ...body, input: array }, { reasoned }).length === 0)
@@ -243,12 +241,3 @@ describe('any conversation with reasoning items', () => {
     expect(cleared).toBeGreaterThan(0);
   });
 });
-
-/** Where the model is asked: after each user message and after each run of results. */
-function requestsOf(input: readonly Item[]): number[] {
-  const isAsking = ({ role, type }: Item): boolean => role === 'user' || String(type).endsWith('_output');
-  return input.flatMap((item, index) => {
-    const next = input[index + 1];
-    return isAsking(item) && (next === undefined || !isAsking(next)) ? [index + 1] : [];
-  });
-}
