@@ -27,7 +27,7 @@ export class TenantBlocks {
   /** All blocks, by label. */
   async list(): Promise<readonly ListedBlock[]> {
     const lists = await Promise.all(
-      tenantsOf(this.tenant).map(({ id }) => this.services.tenant(id)((stub) => stub.listBlocks())),
+      tenantsOf(this.tenant).map(({ id }) => this.services.tenant(id)((stub) => stub.blocks.list())),
     );
     const byLabel = new Map(lists.toReversed().flatMap((list) => list.map((block) => [block.label, block])));
     return [...byLabel.values()].sort((a, b) => (a.label < b.label ? -1 : 1));
@@ -36,7 +36,7 @@ export class TenantBlocks {
   /** The blocks of these labels that exist. */
   async read(labels: readonly string[]): Promise<readonly StoredBlock[]> {
     const readFrom = ({ id }: Tenant, some: readonly string[]) =>
-      this.services.tenant(id)((stub) => stub.readBlocks(some));
+      this.services.tenant(id)((stub) => stub.blocks.read(some));
     const blocks = await readFrom(this.tenant, labels);
     const { previous } = this.tenant;
     const missing = labels.filter((label) => !blocks.some((block) => block.label === label));
@@ -47,21 +47,22 @@ export class TenantBlocks {
   /** A version of a block, by default the newest one. */
   find(label: string, version: number | undefined): Promise<FoundBlock | null> {
     return readFromEither(this.tenant, ({ id }) =>
-      this.services.tenant(id)((stub) => stub.findBlock(label, version ?? null)),
+      this.services.tenant(id)((stub) => stub.blocks.find(label, version ?? null)),
     );
   }
 
   async change(label: string, edit: BlockEdit, expected?: ExpectedVersion): Promise<Changed> {
     const { previous } = this.tenant;
-    const earlier = previous && (await this.services.tenant(previous.id)((stub) => stub.readBlocks([label])));
+    const earlier =
+      previous && (await this.services.tenant(previous.id)((stub) => stub.blocks.read([label])));
     const change = { label, edit, expected, id: crypto.randomUUID(), earlier: earlier?.[0] ?? null };
-    return this.services.tenant(this.tenant.id)((stub) => stub.changeBlock(change));
+    return this.services.tenant(this.tenant.id)((stub) => stub.blocks.change(change));
   }
 
   /** Deletes a block with all its versions. */
   async delete(label: string, expected?: ExpectedVersion): Promise<Deleted> {
     const deleteFrom = ({ id }: Tenant, version: ExpectedVersion) =>
-      this.services.tenant(id)((stub) => stub.deleteBlock(label, version));
+      this.services.tenant(id)((stub) => stub.blocks.delete(label, version));
     const { previous } = this.tenant;
     const deleted = await deleteFrom(this.tenant, expected);
     // The earlier one shows only where there is no current one.

@@ -108,7 +108,7 @@ function createServices(env: Env) {
     callers: new Callers({
       isOn: config.adminToken !== undefined,
       configured: config.callerLimits,
-      read: (known) => register((stub) => stub.readCallers(known)),
+      read: (known) => register((stub) => stub.callers.read(known)),
       log,
     }),
     /** Undefined if the deployment has no embeddings. */

@@ -54,7 +54,7 @@ async function noteRead(
     : Promise.resolve(uploaded);
   const noted = uses.get(reads, ref)
     ? Promise.resolve()
-    : openTenant(tenant.id)((stub) => stub.noteRead(ref));
+    : openTenant(tenant.id)((stub) => stub.conversations.noteRead(ref));
   const settled = await Promise.allSettled([renewed, noted]);
   for (const work of settled)
     if (work.status === 'rejected') logCaught(log, 'warn', 'a use of a ref could not be noted', work.reason);

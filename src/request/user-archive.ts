@@ -139,7 +139,7 @@ export class UserArchive implements Searched {
         const passages = passagesOf(this.user, tenant, this.services);
         const prefix = `${userName(tenant.id, this.user)}:`;
         const names = await this.services.tenant(tenant.id)((stub) =>
-          stub.namesWith(prefix, MOST_SEARCHED + 1),
+          stub.conversations.namesWith(prefix, MOST_SEARCHED + 1),
         );
         return { passages, names };
       }),

@@ -13,6 +13,23 @@ export type Remote<Api> = {
 };
 
 /**
+ * A part of an object for other isolates, with these of its methods and no other.
+ *
+ * @param around what the object does when one of them is called; without it, it calls the method
+ */
+export function partOf<Of extends object, Names extends keyof Of & string>(
+  of: Of,
+  names: readonly Names[],
+  around = (_: Names, work: () => unknown): unknown => work(),
+): Part<Of, Names> {
+  const called = names.map((name) => {
+    const method = of[name] as (...values: unknown[]) => unknown;
+    return [name, (...values: unknown[]) => around(name, () => Reflect.apply(method, of, values))];
+  });
+  return Object.fromEntries(called) as Part<Of, Names>;
+}
+
+/**
  * What other isolates may call of a part. An object may have more to do first, so it may answer
  * later than the part.
  */

@@ -123,6 +123,9 @@ async function callAt(stub: Called, [first = '', name]: readonly string[], value
 /** The conversations' objects, whose parts answer in tests too (see `throughCalls`). */
 export const CONVERSATIONS = throughCalls(env.CONVERSATION_MEMORY);
 
+/** The tenants' objects, likewise. */
+export const TENANTS = throughCalls(env.TENANT_MEMORY);
+
 /** Calls a conversation's object from another isolate. @param name of the object */
 export const remoteConversation = (name: string) =>
   conversationMemory<TextMaterial>({ ...env, CONVERSATION_MEMORY: CONVERSATIONS }, name, () => undefined);
@@ -179,6 +182,7 @@ export function startApp(bucket: R2Bucket, variables: Partial<Env> = {}, key = K
     ...env,
     VERIFY_KEYS: 'false',
     CONVERSATION_MEMORY: CONVERSATIONS,
+    TENANT_MEMORY: TENANTS,
     ...variables,
     REFS: bucket,
   };

@@ -77,7 +77,7 @@ export async function deleteCaller(c: RouteContext): Promise<Response> {
     );
     await dropEvents();
     for (const id of found.tenants) services.memory.forget(id);
-    await services.register((stub) => stub.unsee(found.tenants));
+    await services.register((stub) => stub.callers.unsee(found.tenants));
     return all;
   });
   return deleted(c, { name, object: 'memory.caller.deleted' }, !gone.includes(false));
@@ -146,7 +146,7 @@ async function register(
   changes: Omit<CallerChange, 'name' | 'tenant'>,
 ): Promise<void> {
   const change = { name, tenant: kind === 'tenant' ? (tenant ?? null) : null, ...changes };
-  await services.register((stub) => stub.changeCaller(change));
+  await services.register((stub) => stub.callers.change(change));
   services.callers.changed();
 }
 

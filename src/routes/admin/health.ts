@@ -42,7 +42,7 @@ const LOOKS: Readonly<Record<Part, Look>> = {
     return OK;
   },
   tenants: async ({ log }, { env }) => {
-    await tenantMemory(env, PROBE, log)((stub) => stub.find(PROBE));
+    await tenantMemory(env, PROBE, log)((stub) => stub.conversations.find(PROBE));
     return OK;
   },
   metrics: async ({ config, metricsObject }) => {

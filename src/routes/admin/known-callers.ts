@@ -83,7 +83,7 @@ export class KnownCallers {
   ): Promise<{ readonly callers: readonly KnownCaller[]; readonly active: number }> {
     const [registered, { tenants, count }] = await Promise.all([
       this.registered(),
-      this.services.register((stub) => stub.seenSince(since, most)),
+      this.services.register((stub) => stub.callers.seenSince(since, most)),
     ]);
     const names = new Map(this.named(registered).flatMap((name) => this.idsOf(name).map((id) => [id, name])));
     const callers = new Map<string, KnownCaller>();
@@ -106,7 +106,7 @@ export class KnownCallers {
     const [, prefix] = SHORT_NAME.exec(name) ?? [];
     if (prefix !== undefined) {
       const known = registered.find((one) => one.name === name)?.tenant;
-      const [seen] = await this.services.register((stub) => stub.seenTenants(prefix, 1));
+      const [seen] = await this.services.register((stub) => stub.callers.seen(prefix, 1));
       if (seen?.tenant.startsWith(prefix)) return ofTenant(seen.tenant, registered, [seen]);
       if (typeof known === 'string') return ofTenant(known, registered, []);
     }
@@ -160,7 +160,7 @@ export class KnownCallers {
   }
 
   private async registered(): Promise<readonly RegisteredCaller[]> {
-    return (await this.services.register((stub) => stub.readCallers(null)))?.callers ?? [];
+    return (await this.services.register((stub) => stub.callers.read(null)))?.callers ?? [];
   }
 
   /** All names of keys, in order. A deleted one stays while the configuration has its key. */
@@ -178,7 +178,8 @@ export class KnownCallers {
     registered: readonly RegisteredCaller[],
   ): Promise<KnownCaller[]> {
     const ids = names.map((name) => this.idsOf(name));
-    const all = names.length === 0 ? [] : await this.services.register((stub) => stub.seenAmong(ids.flat()));
+    const all =
+      names.length === 0 ? [] : await this.services.register((stub) => stub.callers.seenAmong(ids.flat()));
     return names.map((name, at) => {
       const tenants = ids[at] ?? [];
       const seen = all.filter(({ tenant }) => tenants.includes(tenant));
@@ -205,7 +206,7 @@ export class KnownCallers {
   private async tenants(after: string, most: number, ofNames: ReadonlySet<string>): Promise<SeenTenant[]> {
     const found: SeenTenant[] = [];
     for (let place = after; found.length < most; ) {
-      const page = await this.services.register((stub) => stub.seenTenants(place, most + ofNames.size));
+      const page = await this.services.register((stub) => stub.callers.seen(place, most + ofNames.size));
       found.push(...page.filter(({ tenant }) => !ofNames.has(tenant)));
       const last = page.at(-1);
       if (!last || page.length < most + ofNames.size) break;

@@ -120,7 +120,7 @@ export async function deleteConversation(
   const unpublish = async (): Promise<void> => {
     if (publishTo) await services.user(publishTo.user)((stub) => stub.forget(publishTo.conversation));
   };
-  const found = await uses((stub) => stub.find(name));
+  const found = await uses((stub) => stub.conversations.find(name));
   begin();
   // The events of answers that have just ended would bring it back.
   const dropped = await services.runOutboxes.drop(name, began);
@@ -133,7 +133,7 @@ export async function deleteConversation(
   const left = await clearConversation(new TenantBucket(services.bucket, tenant), name, memory);
   // A request in progress may have published to the user's memory meanwhile.
   await unpublish();
-  if (found) await uses((stub) => stub.release(found));
+  if (found) await uses((stub) => stub.conversations.release(found));
   await services.runOutboxes.drop(name, began);
   services.memory.forget(name);
   for (const ref of refs) services.memory.of('refs').delete(tenant.id, ref);

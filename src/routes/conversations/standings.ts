@@ -65,7 +65,7 @@ export async function listedOf(
       const place = after && { ...after, at: index === after.index ? after.at : beside };
       const names = user === undefined ? '' : `${userName(id, user)}:`;
       const { found, stopped } = await services.tenant(id)((stub) =>
-        stub.list({ ...query, names }, place, most),
+        stub.conversations.list({ ...query, names }, place, most),
       );
       return { found: found.map((one) => ({ ...one, index })), stopped: stopped && { ...stopped, index } };
     }),

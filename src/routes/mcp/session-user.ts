@@ -24,7 +24,9 @@ export async function userOfSession(
   services: Services,
 ): Promise<string | undefined> {
   if (user !== undefined || services.config.isolation.require_explicit_key || !SESSION.test(id)) return user;
-  const [name, ...others] = await services.tenant(tenant.id)((stub) => stub.namesOfSession(id, 2));
+  const [name, ...others] = await services.tenant(tenant.id)((stub) =>
+    stub.conversations.namesOfSession(id, 2),
+  );
   const found = name === undefined || others.length > 0 ? undefined : idsIn(name).user;
   return found !== undefined && OF_CLAUDE_CODE.test(found) ? found : undefined;
 }

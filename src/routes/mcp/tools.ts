@@ -76,7 +76,7 @@ async function list(c: RouteContext, tenant: Tenant, args: string): Promise<Resu
   const listIn = async (tenant: Tenant): Promise<Listable[] | null> => {
     const owner = await userOfSession({ id, user }, tenant, services);
     const { name } = storedConversation(owner, { id }, tenant, services);
-    const refs = await services.tenant(tenant.id)((stub) => stub.refsOf(name, MOST_OPENED));
+    const refs = await services.tenant(tenant.id)((stub) => stub.conversations.refsOf(name, MOST_OPENED));
     const store = new RefStore(services.bucket, tenant);
     return refs && (await openedRefs(refs, store, read.value));
   };

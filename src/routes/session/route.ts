@@ -35,7 +35,7 @@ export async function postSession(c: RouteContext): Promise<Response> {
   const services = c.get('services');
   const now = Date.now();
   if (kept) {
-    const endedAt = await stored(c, () => services.register((stub) => stub.signedOutAt(owners)));
+    const endedAt = await stored(c, () => services.register((stub) => stub.signOuts.latest(owners)));
     if (kept.started <= endedAt) throw ended();
     return c.json(await pageSession(c, kept, now));
   }
@@ -66,7 +66,7 @@ export async function deleteSession(c: RouteContext): Promise<Response> {
   if (everywhere !== 'true' && everywhere !== 'false')
     throw invalid('everywhere', "'everywhere' must be true or false.");
   if (everywhere === 'true')
-    await stored(c, () => c.get('services').register((stub) => stub.signOut(owners, Date.now())));
+    await stored(c, () => c.get('services').register((stub) => stub.signOuts.note(owners, Date.now())));
   deleteCookie(c, SESSION_COOKIE, cookieOf(c, of));
   return c.json({ object: 'memory.session.deleted', everywhere: everywhere === 'true', deleted: true });
 }

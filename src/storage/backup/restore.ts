@@ -126,7 +126,7 @@ async function restoreRefs(
   ports: RestorePorts,
 ): Promise<readonly Restored[]> {
   const refs = objects.map(({ name, users, uploaded }) => ({ ref: name, users, uploaded }));
-  const taken = await ports.tenant(tenant)((stub) => stub.takeRefs(refs, at));
+  const taken = await ports.tenant(tenant)((stub) => stub.saved.takeRefs(refs, at));
   return write(objects, attachment, tenant, ports, 'ref', (index) => (taken[index] ? 'restored' : 'deleted'));
 }
 

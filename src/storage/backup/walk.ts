@@ -188,13 +188,13 @@ export class TenantWalk {
   }
 
   private async nextConversation(after: number): Promise<Step> {
-    const one = await this.ports.tenant(this.id)((stub) => stub.toSave(after, this.only));
+    const one = await this.ports.tenant(this.id)((stub) => stub.saved.conversationAfter(after, this.only));
     const next: WalkPlace = one ? { at: 'conversation', one, place: null } : { at: 'refs', after: '' };
     return { records: [], calls: 1, next };
   }
 
   private async nextUser(after: string): Promise<Step> {
-    const name = await this.ports.tenant(this.id)((stub) => stub.userToSave(after));
+    const name = await this.ports.tenant(this.id)((stub) => stub.saved.userAfter(after));
     return { records: [], calls: 1, next: name === null ? null : { at: 'user', name, place: null } };
   }
 
@@ -242,7 +242,7 @@ export class TenantWalk {
 
   private async refsOf(conversation: string, after: string): Promise<Step> {
     const tenant = this.ports.tenant(this.id);
-    const refs = (await tenant((stub) => stub.refsOf(conversation, MOST_OBJECTS, after))) ?? [];
+    const refs = (await tenant((stub) => stub.conversations.refsOf(conversation, MOST_OBJECTS, after))) ?? [];
     if (refs.length === 0) return { records: [], calls: 1, next: null };
     const { record, calls, last } = await this.copy(refs, null);
     return { records: record, calls: calls + 1, next: { at: 'refs', after: last } };
@@ -282,7 +282,7 @@ export class TenantWalk {
 
   private async usersOf(refs: readonly string[]): Promise<readonly (readonly string[])[]> {
     if (this.only !== null) return refs.map(() => [this.only ?? '']);
-    return this.ports.tenant(this.id)((stub) => stub.usersOf(refs));
+    return this.ports.tenant(this.id)((stub) => stub.saved.usersOf(refs));
   }
 }
 

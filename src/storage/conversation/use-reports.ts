@@ -3,7 +3,7 @@
  * otherwise: before the first write, once more after it, and then once an hour while it is in use.
  */
 import { type Log, logCaught } from '../../log.ts';
-import type { Part } from '../remote.ts';
+import { type Part, partOf } from '../remote.ts';
 
 /** How often a conversation in use is reported, in milliseconds. */
 const REPORTING_MS = 60 * 60_000;
@@ -49,24 +49,15 @@ export class UseReports {
     waitUntil(report([]).catch(failed));
   }
 
-  /**
-   * A part of the object for other isolates, with these of its methods and no other.
-   *
-   * @param methods what use each of them is
-   */
-  part<Of extends object, Names extends keyof Of>(of: Of, methods: Record<Names, Use>): Part<Of, Names> {
-    const called = Object.entries<Use>(methods).map(([name, use]) => {
-      const method = Reflect.get(of, name) as (...values: unknown[]) => unknown;
-      return [
-        name,
-        (...values: unknown[]) => {
-          const work = (): unknown => Reflect.apply(method, of, values);
-          if (use === 'writes') return this.writing(work);
-          if (use === 'reads') this.reading();
-          return work();
-        },
-      ];
+  /** A part of the object for other isolates. @param methods what use each of them is */
+  part<Of extends object, Names extends keyof Of & string>(
+    of: Of,
+    methods: Record<Names, Use>,
+  ): Part<Of, Names> {
+    return partOf(of, Object.keys(methods) as Names[], (name, work) => {
+      if (methods[name] === 'writes') return this.writing(work);
+      if (methods[name] === 'reads') this.reading();
+      return work();
     });
-    return Object.fromEntries(called) as Part<Of, Names>;
   }
 }

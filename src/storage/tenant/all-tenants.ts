@@ -26,7 +26,7 @@ export async function tenantAfter(
 ): Promise<string | null> {
   const [stored, seen] = await Promise.all([
     inBucket(bucket, after),
-    register((stub) => stub.seenTenants(after, 1)),
+    register((stub) => stub.callers.seen(after, 1)),
   ]);
   const all = [stored ?? '', seen[0]?.tenant ?? '', ...named].filter((id) => id > after);
   return all.sort()[0] ?? null;

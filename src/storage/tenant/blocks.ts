@@ -79,9 +79,12 @@ type Row = { label: string; version: number; text: string; updated_at: number };
 
 export class BlockRows {
   private readonly table: LazyTables;
+  private readonly now: () => number;
 
-  constructor(tables: Tables) {
+  /** @param now milliseconds since the epoch */
+  constructor(tables: Tables, now: () => number) {
     this.table = tables.lazy(['block_versions'], SCHEMA);
+    this.now = now;
   }
 
   /** All blocks, by label. */
@@ -109,8 +112,8 @@ export class BlockRows {
     return block ? { block, versions: all.map((one) => one.version) } : null;
   }
 
-  /** Makes a new version, unless the text stays the same. @param now in milliseconds */
-  change({ label, edit, expected, id, earlier }: BlockChange, now: number): Changed {
+  /** Makes a new version, unless the text stays the same. */
+  change({ label, edit, expected, id, earlier }: BlockChange): Changed {
     const own = this.read([label])[0];
     const current = own ?? earlier ?? undefined;
     if (own && this.madeBy(id, own)) return { state: 'changed', block: own, isNew: true };
@@ -120,13 +123,13 @@ export class BlockRows {
     if (!edited.ok) return edited.reason;
     if (current && current.text === edited.value) return { state: 'changed', block: current, isNew: false };
     if (!own && this.count() >= MOST_BLOCKS) return { state: 'too_many' };
-    const block = { label, version: version + 1, text: edited.value, updated_at: now };
+    const block = { label, version: version + 1, text: edited.value, updated_at: this.now() };
     this.table.write(
       'INSERT INTO block_versions (label, version, text, updated_at, change_id) VALUES (?, ?, ?, ?, ?)',
       label,
       block.version,
       block.text,
-      now,
+      block.updated_at,
       id,
     );
     this.table.change(

@@ -75,9 +75,12 @@ type CallerRow = {
 
 export class CallerRows {
   private readonly tables: LazyTables;
+  private readonly now: () => number;
 
-  constructor(tables: Tables) {
+  /** @param now milliseconds since the epoch */
+  constructor(tables: Tables, now: () => number) {
     this.tables = tables.lazy(['callers', 'seen_tenants', 'register_version'], SCHEMA);
+    this.now = now;
   }
 
   /** All registered callers; null if they are the same as in a version. */
@@ -87,8 +90,8 @@ export class CallerRows {
     return { version, callers: this.rows('ORDER BY name').map(callerOf) };
   }
 
-  /** Adds or changes a caller. @param now in milliseconds */
-  change({ name, ...change }: CallerChange, now: number): RegisteredCaller {
+  /** Adds or changes a caller. */
+  change({ name, ...change }: CallerChange): RegisteredCaller {
     const before: RegisteredCaller = this.find(name) ?? {
       name,
       tenant: null,
@@ -105,7 +108,7 @@ export class CallerRows {
       caller.state,
       caller.keyHash,
       caller.limits && JSON.stringify(caller.limits),
-      now,
+      this.now(),
     );
     const version = this.version() + 1;
     this.tables.change('DELETE FROM register_version');
@@ -113,13 +116,13 @@ export class CallerRows {
     return caller;
   }
 
-  /** Notes that a tenant is there. @param now in milliseconds */
-  see(tenant: string, now: number): void {
+  /** Notes that a tenant is there. */
+  see(tenant: string): void {
     this.tables.write(
       `INSERT INTO seen_tenants (tenant, first_seen, last_seen) VALUES (?1, ?2, ?2)
        ON CONFLICT (tenant) DO UPDATE SET last_seen = max(last_seen, excluded.last_seen)`,
       tenant,
-      now,
+      this.now(),
     );
   }
 

@@ -33,9 +33,12 @@ export type Deletable =
 
 export class Deletions {
   private readonly table: LazyTables;
+  private readonly now: () => number;
 
-  constructor(tables: Tables) {
+  /** @param now milliseconds since the epoch */
+  constructor(tables: Tables, now: () => number) {
     this.table = tables.lazy(['deletions'], SCHEMA);
+    this.now = now;
   }
 
   /** Whether there may be a backup. */
@@ -48,21 +51,20 @@ export class Deletions {
     this.table.make();
   }
 
-  /** @param now in milliseconds */
-  note(what: Deletable, now: number): void {
+  note(what: Deletable): void {
     if (!this.any()) return;
-    this.set(keyOf(what), now);
+    this.set(keyOf(what), this.now());
     const excess = this.table.value<number>(
       `SELECT at FROM deletions WHERE what <> '${ALL}' ORDER BY at DESC LIMIT 1 OFFSET ${MOST_DELETIONS}`,
     );
     if (excess !== undefined) this.noteAll(excess);
   }
 
-  /** Notes that everything was deleted. @param now in milliseconds */
-  noteAll(now: number): void {
+  /** Notes that everything was deleted. @param at in milliseconds */
+  noteAll(at = this.now()): void {
     if (!this.any()) return;
-    this.set(ALL, now);
-    this.table.change(`DELETE FROM deletions WHERE what <> '${ALL}' AND at <= ?`, now);
+    this.set(ALL, at);
+    this.table.change(`DELETE FROM deletions WHERE what <> '${ALL}' AND at <= ?`, at);
   }
 
   /** Whether it was deleted after it was saved. @param at when it was saved, in milliseconds */

@@ -3,7 +3,7 @@
  * along the index of its order and looks at a bounded number of conversations, however many there
  * are: one that reaches the bound ends early, and says where.
  */
-import { idsIn, openingIn } from '../conversation/names.ts';
+import { idsIn, OF_PASSAGES, openingIn } from '../conversation/names.ts';
 import type { LazyTables } from '../tables.ts';
 
 export const SORTS = ['created', 'used', 'requests', 'net', 'paid'] as const;
@@ -114,9 +114,10 @@ export function comparePlaces(order: ListQuery['order']): (one: ListPlace, other
 }
 
 /**
+ * All but the conversations with a user's passages.
+ *
  * @param sums a table as `conversation_sums`
  * @param after the place to go on from; null: the beginning
- * @param end of the names of those that are left out
  */
 export function listConversations(
   tables: LazyTables,
@@ -124,10 +125,9 @@ export function listConversations(
   query: ListQuery,
   after: ListPlace | null,
   most: number,
-  end: string,
 ): ListPart {
   const walks = WALKS[query.sort];
-  const isWanted = filterOf(query, end);
+  const isWanted = filterOf(query);
   const few = query.names ? fewNamed(tables, sums, query.names) : undefined;
   if (few) {
     const compare = comparePlaces(query.order);
@@ -200,13 +200,10 @@ function listed(row: Row, walks: readonly Walk[]): ListedConversation {
   return { walk, value: walks[walk]?.value(row) ?? 0, at: row.at, name: row.name, lastUsed: row.lastUsed };
 }
 
-function filterOf(
-  { text, names = '', model, agent, outcome, used, paid }: ListQuery,
-  end: string,
-): (row: Row) => boolean {
+function filterOf({ text, names = '', model, agent, outcome, used, paid }: ListQuery): (row: Row) => boolean {
   const wanted = text.toLowerCase();
   return (row) =>
-    !row.name.endsWith(end) &&
+    !row.name.endsWith(OF_PASSAGES) &&
     row.name.startsWith(names) &&
     (model === undefined || row.model === model) &&
     (agent === undefined || row.agent === agent) &&

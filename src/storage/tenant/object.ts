@@ -18,37 +18,19 @@ import { rankConversations } from '../../memory/run/ranked-conversations.ts';
 import { type TrialTotals, trialTotals } from '../../memory/run/trials.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
 import { TenantBucket } from '../bucket.ts';
-import { OF_PASSAGES } from '../conversation/names.ts';
 import type { ConversationSums } from '../conversation/sum-reports.ts';
 import type { NotTaken, PartName, PutBack, PutBackState, SavedPart, SavePlace } from '../object-backup.ts';
 import { callerRegister } from '../objects.ts';
+import { partOf } from '../remote.ts';
 import { Retention } from '../retention.ts';
 import { Tables } from '../tables.ts';
-import {
-  type BlockChange,
-  BlockRows,
-  type Changed,
-  type Deleted,
-  type ExpectedVersion,
-  type FoundBlock,
-  type ListedBlock,
-  type StoredBlock,
-} from './blocks.ts';
-import {
-  type CallerChange,
-  CallerRows,
-  Presence,
-  type RegisteredCaller,
-  type RegisteredCallers,
-  type SeenTenant,
-  type SeenTenants,
-} from './callers.ts';
+import { type BlockChange, BlockRows, type ExpectedVersion } from './blocks.ts';
+import { CallerRows, Presence } from './callers.ts';
 import { eraseStep, expireStep, type Ground } from './deletion.ts';
 import { type Deletable, Deletions } from './deletions.ts';
-import type { ListPart, ListPlace, ListQuery } from './listing.ts';
 import type { CallerUsage, RegisterApi, TenantApi, TenantOverview } from './remote.ts';
-import { type KnownConversation, type NotedConversation, TenantRows } from './rows.ts';
-import { type SavedConversation, type SavedRef, TenantBackup } from './saved-tenant.ts';
+import { type NotedConversation, TenantRows } from './rows.ts';
+import { TenantBackup } from './saved-tenant.ts';
 import { SignOuts } from './sign-outs.ts';
 import { type EndedCall, type Refused, type Reservation, type Reserved, SpendingRows } from './spending.ts';
 
@@ -71,16 +53,17 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi,
   protected log: Log = createObjectLog(this.env);
 
   private readonly tables = new Tables(this.ctx.storage);
+  private readonly time = (): number => this.now();
   private readonly rows = new TenantRows(this.tables);
-  private readonly blocks = new BlockRows(this.tables);
-  private readonly spending = new SpendingRows(this.tables);
-  private readonly callers = new CallerRows(this.tables);
-  private readonly signOuts = new SignOuts(this.tables);
+  private readonly blockRows = new BlockRows(this.tables, this.time);
+  private readonly spent = new SpendingRows(this.tables, this.time);
+  private readonly callerRows = new CallerRows(this.tables, this.time);
+  private readonly signOutRows = new SignOuts(this.tables);
   private readonly presence = new Presence();
-  private readonly deletions = new Deletions(this.tables);
+  private readonly deletions = new Deletions(this.tables, this.time);
   private readonly backup = new TenantBackup(this.tables, {
     rows: this.rows,
-    blocks: this.blocks,
+    blocks: this.blockRows,
     deletions: this.deletions,
     unusedSince: () => this.unusedSince(),
   });
@@ -88,7 +71,48 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi,
   private watches = false;
   private erasing: Promise<boolean> | undefined;
 
-  // The methods are documented in `TenantApi` and `RegisterApi`.
+  // `TenantApi` and `RegisterApi` document the methods; the class of a part documents its methods.
+
+  get conversations() {
+    const names = ['list', 'refsOf', 'namesOfSession', 'namesWith', 'find', 'unreferenced'] as const;
+    return {
+      ...partOf(this.rows, names),
+      noteRead: (ref: string) => this.rows.noteRead(ref, this.now()),
+      release: (conversation: NotedConversation) => {
+        this.deletions.note({ conversation: conversation.name });
+        this.rows.release(conversation);
+      },
+    };
+  }
+
+  get blocks() {
+    const blocks = this.blockRows;
+    return {
+      ...partOf(blocks, ['list', 'read', 'find']),
+      change: (change: BlockChange) => {
+        this.refuseDeleted();
+        this.reportPresence();
+        return blocks.change(change);
+      },
+      delete: (label: string, expected: ExpectedVersion) => {
+        const deleted = blocks.delete(label, expected);
+        if (deleted.state === 'deleted') this.deletions.note({ block: label });
+        return deleted;
+      },
+    };
+  }
+
+  get saved() {
+    return partOf(this.backup, ['conversationAfter', 'userAfter', 'usersOf', 'takeRefs']);
+  }
+
+  get callers() {
+    return partOf(this.callerRows, ['read', 'change', 'unsee', 'seenAmong', 'seenSince', 'seen']);
+  }
+
+  get signOuts() {
+    return partOf(this.signOutRows, ['note', 'latest']);
+  }
 
   async note(conversation: string, refs: readonly string[]): Promise<void> {
     this.refuseDeleted();
@@ -97,77 +121,30 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi,
     await this.watch();
   }
 
-  noteRead(ref: string): void {
-    this.rows.noteRead(ref, this.now());
-  }
-
   noteSums(conversation: string, sums: ConversationSums): void {
     this.rows.setSums(conversation, sums, this.now());
   }
 
-  list(query: ListQuery, after: ListPlace | null, most: number): ListPart {
-    return this.rows.list(query, after, most, OF_PASSAGES);
+  see(tenant: string): void {
+    this.callerRows.see(tenant);
   }
 
-  days(from: number, to: number): SumsByDay {
-    return this.rows.usage.days(from, to);
+  reserve(call: Reservation): Reserved {
+    const reserved = this.spent.reserve(call);
+    if (reserved.state === 'reserved') this.reportPresence();
+    return reserved;
   }
 
-  refsOf(conversation: string, most: number, after?: string): readonly string[] | null {
-    return this.rows.refsOf(conversation, most, after);
+  check(limits: CallerLimits): Refused | null {
+    return this.spent.check(limits);
   }
 
-  namesOfSession(session: string, most: number): readonly string[] {
-    return this.rows.namesOfSession(session, most);
-  }
-
-  namesWith(prefix: string, most: number): readonly string[] {
-    return this.rows.namesWith(prefix, most);
-  }
-
-  find(conversation: string): KnownConversation | null {
-    return this.rows.find(conversation);
-  }
-
-  release(conversation: NotedConversation): void {
-    this.deletions.note({ conversation: conversation.name }, this.now());
-    this.rows.release(conversation);
-  }
-
-  unreferenced(refs: readonly string[]): readonly string[] {
-    return this.rows.unreferenced(refs);
-  }
-
-  expire(unusedSince: number): Promise<boolean> {
-    return expireStep(this.ground(), unusedSince);
-  }
-
-  listBlocks(): readonly ListedBlock[] {
-    return this.blocks.list();
-  }
-
-  readBlocks(labels: readonly string[]): readonly StoredBlock[] {
-    return this.blocks.read(labels);
-  }
-
-  findBlock(label: string, version: number | null): FoundBlock | null {
-    return this.blocks.find(label, version);
-  }
-
-  changeBlock(change: BlockChange): Changed {
-    this.refuseDeleted();
-    this.reportPresence();
-    return this.blocks.change(change, this.now());
-  }
-
-  deleteBlock(label: string, expected: ExpectedVersion): Deleted {
-    const deleted = this.blocks.delete(label, expected);
-    if (deleted.state === 'deleted') this.deletions.note({ block: label }, this.now());
-    return deleted;
+  settle(call: EndedCall): void {
+    this.spent.settle(call);
   }
 
   noteDeleted(what: Deletable): void {
-    this.deletions.note(what, this.now());
+    this.deletions.note(what);
   }
 
   deletedSince(what: readonly Deletable[], at: number): readonly boolean[] {
@@ -188,57 +165,19 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi,
 
   async putBack(saved: PutBack): Promise<PutBackState> {
     const state = this.backup.putBack(saved);
-    if (!this.rows.isEmpty() || !this.blocks.isEmpty()) this.reportPresence();
+    if (!this.rows.isEmpty() || !this.blockRows.isEmpty()) this.reportPresence();
     await this.watch();
     return state;
   }
 
-  toSave(after: number, only: string | null): SavedConversation | null {
-    return this.backup.conversationAfter(after, only);
-  }
-
-  userToSave(after: string): string | null {
-    return this.backup.userAfter(after);
-  }
-
-  usersOf(refs: readonly string[]): readonly (readonly string[])[] {
-    return this.backup.usersOf(refs);
-  }
-
-  takeRefs(refs: readonly SavedRef[], at: number): readonly boolean[] {
-    return this.backup.takeRefs(refs, at);
-  }
-
-  reserve(call: Reservation): Reserved {
-    const reserved = this.spending.reserve(call, this.now());
-    if (reserved.state === 'reserved') this.reportPresence();
-    return reserved;
-  }
-
-  check(limits: CallerLimits): Refused | null {
-    return this.spending.check(limits, this.now());
-  }
-
-  settle(call: EndedCall): void {
-    this.spending.settle(call, this.now());
-  }
-
-  async setState(state: CallerState): Promise<boolean> {
-    this.spending.setState(state, this.now());
-    if (state !== 'deleted') {
-      // What is stored from now on is not part of an erasure that waits for late writes.
-      if (this.rows.erasure()) await this.erase();
-      return true;
-    }
-    this.spending.clear();
-    return this.erase();
+  days(from: number, to: number): SumsByDay {
+    return this.rows.usage.days(from, to);
   }
 
   overview(from: number, to: number, most: number): TenantOverview {
-    const spent = this.spending.days(Math.min(from, monthOf(this.now()).first), to);
-    const { usage } = this.rows;
-    const ranked = rankConversations(usage.conversations(from, to), most);
-    return { days: usage.days(from, to), ranked, spent };
+    const spent = this.spent.days(Math.min(from, monthOf(this.now()).first), to);
+    const ranked = rankConversations(this.rows.usage.conversations(from, to), most);
+    return { days: this.days(from, to), ranked, spent };
   }
 
   trials(from: number, to: number): TrialTotals {
@@ -247,49 +186,28 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi,
 
   usage(from: number, to: number): CallerUsage {
     const lastUsed = this.rows.lastUsed();
-    return { days: this.rows.usage.days(from, to), spent: this.spending.days(from, to), lastUsed };
+    return { days: this.days(from, to), spent: this.spent.days(from, to), lastUsed };
   }
 
-  readCallers(known: number | null): RegisteredCallers | null {
-    return this.callers.read(known);
+  async setState(state: CallerState): Promise<boolean> {
+    this.spent.setState(state);
+    if (state !== 'deleted') {
+      // What is stored from now on is not part of an erasure that waits for late writes.
+      if (this.rows.erasure()) await this.erase();
+      return true;
+    }
+    this.spent.clear();
+    return this.erase();
   }
 
-  changeCaller(change: CallerChange): RegisteredCaller {
-    return this.callers.change(change, this.now());
-  }
-
-  see(tenant: string): void {
-    this.callers.see(tenant, this.now());
-  }
-
-  unsee(tenants: readonly string[]): void {
-    this.callers.unsee(tenants);
-  }
-
-  seenAmong(tenants: readonly string[]): readonly SeenTenant[] {
-    return this.callers.seenAmong(tenants);
-  }
-
-  seenSince(since: number, most: number): SeenTenants {
-    return this.callers.seenSince(since, most);
-  }
-
-  seenTenants(after: string, most: number): readonly SeenTenant[] {
-    return this.callers.seen(after, most);
-  }
-
-  signOut(owners: readonly string[], at: number): void {
-    this.signOuts.note(owners, at);
-  }
-
-  signedOutAt(owners: readonly string[]): number {
-    return this.signOuts.latest(owners);
+  expire(unusedSince: number): Promise<boolean> {
+    return expireStep(this.ground(), unusedSince);
   }
 
   async erase(): Promise<boolean> {
-    this.blocks.clear();
+    this.blockRows.clear();
     this.backup.drop();
-    this.deletions.noteAll(this.now());
+    this.deletions.noteAll();
     this.rows.beginErasure(this.now() + CLOCKS_MS);
     await this.ctx.storage.setAlarm(this.now() + TIME_LIMITS.alarmPauseMs);
     return (await soon(TIME_LIMITS.eraseAnswerMs, this.eraseOn())) ?? false;
@@ -302,7 +220,7 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi,
 
   /** An isolate that has not heard of it yet still writes for a caller that is deleted. */
   private refuseDeleted(): void {
-    if (this.spending.closed()?.state === 'deleted') throw new Error('the caller is deleted');
+    if (this.spent.closed()?.state === 'deleted') throw new Error('the caller is deleted');
   }
 
   /** Reports to the register that this tenant is there, where an operator may ask for it. */
@@ -344,7 +262,7 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi,
       await this.ctx.storage.setAlarm(this.now() + TIME_LIMITS.alarmPauseMs);
       return false;
     }
-    const closed = this.spending.closed();
+    const closed = this.spent.closed();
     const goesOnUntil = closed?.state === 'deleted' ? closed.since + LATE_WRITES_MS : 0;
     if (this.now() < goesOnUntil) {
       this.rows.beginErasure(goesOnUntil + CLOCKS_MS);
@@ -354,7 +272,7 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi,
     await this.ctx.storage.deleteAlarm();
     this.watches = false;
     // A backup may still bring back what was deleted.
-    const isEmpty = this.rows.isEmpty() && this.blocks.isEmpty() && this.spending.isEmpty();
+    const isEmpty = this.rows.isEmpty() && this.blockRows.isEmpty() && this.spent.isEmpty();
     if (isEmpty && !this.deletions.any()) {
       const deleted = this.ctx.storage.deleteAll();
       this.tables.forget();

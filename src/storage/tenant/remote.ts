@@ -1,4 +1,7 @@
-/** Methods of a tenant's and a user's object that other isolates can call. */
+/**
+ * What other isolates can call of a tenant's and a user's object: parts, and methods of their own.
+ * What other objects call are methods of the object itself: the test plug-in finds none of a part.
+ */
 
 import type { CallerLimits } from '../../memory/money/caller-limits.ts';
 import type { CallerState } from '../../memory/money/caller-schema.ts';
@@ -8,37 +11,37 @@ import type { TrialTotals } from '../../memory/run/trials.ts';
 import type { BlockSource } from '../conversation/memories.ts';
 import type { ConversationSums } from '../conversation/sum-reports.ts';
 import type { BackupApi, NotTaken } from '../object-backup.ts';
-import type {
-  BlockChange,
-  Changed,
-  Deleted,
-  ExpectedVersion,
-  FoundBlock,
-  ListedBlock,
-  StoredBlock,
-} from './blocks.ts';
-import type {
-  CallerChange,
-  RegisteredCaller,
-  RegisteredCallers,
-  SeenTenant,
-  SeenTenants,
-} from './callers.ts';
+import type { Part } from '../remote.ts';
+import type { BlockRows } from './blocks.ts';
+import type { CallerRows } from './callers.ts';
 import type { Deletable } from './deletions.ts';
-import type { ListPart, ListPlace, ListQuery } from './listing.ts';
-import type { KnownConversation, NotedConversation } from './rows.ts';
-import type { SavedConversation, SavedRef } from './saved-tenant.ts';
+import type { NotedConversation, TenantRows } from './rows.ts';
+import type { TenantBackup } from './saved-tenant.ts';
+import type { SignOuts } from './sign-outs.ts';
 import type { EndedCall, Refused, Reservation, Reserved, SpentDay } from './spending.ts';
 import type { UsedConversation } from './usage.ts';
 
 export interface TenantApi extends BackupApi {
+  readonly conversations: Part<
+    TenantRows,
+    'list' | 'refsOf' | 'namesOfSession' | 'namesWith' | 'find' | 'unreferenced'
+  > & {
+    /** Notes that a content was read. All conversations that refer to it are in use. */
+    noteRead(ref: string): void;
+    /** See `TenantRows`. No backup brings the conversation back. */
+    release(conversation: NotedConversation): void;
+  };
+  readonly blocks: Part<BlockRows, 'list' | 'read' | 'find' | 'change' | 'delete'>;
+  readonly saved: Part<TenantBackup, 'conversationAfter' | 'userAfter' | 'usersOf' | 'takeRefs'>;
+
   /** See `TenantRows`. */
   note(conversation: string, refs: readonly string[]): Promise<void>;
-  noteRead(ref: string): void;
   /** Sets what a conversation has sent and cost. One that is not known is not noted by this. */
   noteSums(conversation: string, sums: ConversationSums): void;
-  /** Without the conversations with a user's passages. See `listConversations`. */
-  list(query: ListQuery, after: ListPlace | null, most: number): ListPart;
+  /** See `SpendingRows`. */
+  reserve(call: Reservation): Reserved;
+  check(limits: CallerLimits): Refused | null;
+  settle(call: EndedCall): void;
   /** See `UsageRows`. */
   days(from: number, to: number): SumsByDay;
   /**
@@ -49,39 +52,21 @@ export interface TenantApi extends BackupApi {
   overview(from: number, to: number, most: number): TenantOverview;
   /** Both sides of its trials. */
   trials(from: number, to: number): TrialTotals;
-  find(conversation: string): KnownConversation | null;
-  refsOf(conversation: string, most: number, after?: string): readonly string[] | null;
-  namesWith(prefix: string, most: number): readonly string[];
-  namesOfSession(session: string, most: number): readonly string[];
-  release(conversation: NotedConversation): void;
-  unreferenced(refs: readonly string[]): readonly string[];
+  /** What the caller has spent by day, and when it has last used a conversation. */
+  usage(from: number, to: number): CallerUsage;
   /** See `expireStep`. */
   expire(unusedSince: number): Promise<boolean>;
-  /** See `BlockRows`. */
-  listBlocks(): readonly ListedBlock[];
-  readBlocks(labels: readonly string[]): readonly StoredBlock[];
-  findBlock(label: string, version: number | null): FoundBlock | null;
-  changeBlock(change: BlockChange): Changed;
-  deleteBlock(label: string, expected: ExpectedVersion): Deleted;
   /** Notes what other objects, or R2, have deleted. See `Deletions`. */
   noteDeleted(what: Deletable): void;
   deletedSince(what: readonly Deletable[], at: number): readonly boolean[];
   /** See `TenantBackup`. */
   refuses(conversation: string, used: number | null, at: number): NotTaken | null;
-  toSave(after: number, only: string | null): SavedConversation | null;
-  userToSave(after: string): string | null;
-  usersOf(refs: readonly string[]): readonly (readonly string[])[];
-  takeRefs(refs: readonly SavedRef[], at: number): readonly boolean[];
   /**
    * Deletes all of the tenant's data. If that takes long, hangs or fails, it goes on by itself.
    *
    * @returns whether everything is deleted
    */
   erase(): Promise<boolean>;
-  /** See `SpendingRows`. */
-  reserve(call: Reservation): Reserved;
-  check(limits: CallerLimits): Refused | null;
-  settle(call: EndedCall): void;
   /**
    * Closes the caller, or opens it again. One that is deleted also loses all data, as by `erase`,
    * and what isolates still write that have not heard of it.
@@ -89,8 +74,6 @@ export interface TenantApi extends BackupApi {
    * @returns whether everything is deleted, if it was to be
    */
   setState(state: CallerState): Promise<boolean>;
-  /** What the caller has spent by day, and when it has last used a conversation. */
-  usage(from: number, to: number): CallerUsage;
 }
 
 /** What a tenant's conversations have sent and cost in some days. */
@@ -108,18 +91,12 @@ export interface CallerUsage {
   readonly lastUsed: number | null;
 }
 
-/** Methods of the register of callers. See `CallerRows`. */
+/** Methods of the register of callers. */
 export interface RegisterApi {
-  readCallers(known: number | null): RegisteredCallers | null;
-  changeCaller(change: CallerChange): RegisteredCaller;
+  readonly callers: Part<CallerRows, 'read' | 'change' | 'unsee' | 'seenAmong' | 'seenSince' | 'seen'>;
+  readonly signOuts: Part<SignOuts, 'note' | 'latest'>;
+  /** See `CallerRows`. */
   see(tenant: string): void;
-  unsee(tenants: readonly string[]): void;
-  seenAmong(tenants: readonly string[]): readonly SeenTenant[];
-  seenSince(since: number, most: number): SeenTenants;
-  seenTenants(after: string, most: number): readonly SeenTenant[];
-  /** See `SignOuts`. */
-  signOut(owners: readonly string[], at: number): void;
-  signedOutAt(owners: readonly string[]): number;
 }
 
 /** The latest summary of one conversation. */

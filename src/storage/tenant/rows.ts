@@ -108,9 +108,8 @@ export class TenantRows {
     );
   }
 
-  /** @param end of the names of those that are left out */
-  list(query: ListQuery, after: ListPlace | null, most: number, end: string): ListPart {
-    return listConversations(this.tables, this.usage.source, query, after, most, end);
+  list(query: ListQuery, after: ListPlace | null, most: number): ListPart {
+    return listConversations(this.tables, this.usage.source, query, after, most);
   }
 
   /** Sets what a conversation has sent and cost, if it is known. @param now in milliseconds */

@@ -108,13 +108,17 @@ type CallRow = {
 
 export class SpendingRows {
   private readonly tables: LazyTables;
+  private readonly now: () => number;
 
-  constructor(tables: Tables) {
+  /** @param now milliseconds since the epoch */
+  constructor(tables: Tables, now: () => number) {
     this.tables = tables.lazy(['spend_calls', 'spend_days', 'caller_state'], SCHEMA);
+    this.now = now;
   }
 
-  /** Reserves what a call may spend, if the limits allow it. @param now in milliseconds */
-  reserve({ id, limits, isFurther, tokens, amount }: Reservation, now: number): Reserved {
+  /** Reserves what a call may spend, if the limits allow it. */
+  reserve({ id, limits, isFurther, tokens, amount }: Reservation): Reserved {
+    const now = this.now();
     const closed = this.closed();
     if (closed) return { state: closed.state };
     this.tidy(now);
@@ -126,21 +130,21 @@ export class SpendingRows {
     return { state: 'reserved', spent: this.spent(now) };
   }
 
-  /** Whether a request would be refused. Reserves nothing. @param now in milliseconds */
-  check(limits: CallerLimits, now: number): Refused | null {
+  /** Whether a request would be refused. Reserves nothing. */
+  check(limits: CallerLimits): Refused | null {
     const closed = this.closed();
     if (closed) return { state: closed.state };
-    return this.refusal(limits, false, now) ?? null;
+    return this.refusal(limits, false, this.now()) ?? null;
   }
 
-  /** Counts what a call has spent instead of what was reserved. @param now in milliseconds */
-  settle({ id, at, isFurther, isSummary, tokens, amount }: EndedCall, now: number): void {
+  /** Counts what a call has spent instead of what was reserved. */
+  settle({ id, at, isFurther, isSummary, tokens, amount }: EndedCall): void {
     const before = this.call(id);
     if (before && before.state !== 'reserved' && before.state !== 'lost') return;
     const requests = isFurther ? 0 : 1;
     const madeAt = before?.at ?? at;
     const state = before ? 'ended' : 'unreserved';
-    this.insert({ call_id: id, at: madeAt, requests, tokens, amount, state, ended_at: now });
+    this.insert({ call_id: id, at: madeAt, requests, tokens, amount, state, ended_at: this.now() });
     // A lost one is in the sums of its day.
     const counted = before?.state === 'lost' ? before : { requests: 0, tokens: 0, amount: 0 };
     this.addToDay(madeAt, {
@@ -152,7 +156,7 @@ export class SpendingRows {
   }
 
   /** What has been spent, with what is reserved. @param now in milliseconds */
-  spent(now: number): Spent {
+  private spent(now: number): Spent {
     if (!this.tables.exists()) return { day: 0, month: 0, tokens: 0, requests: 0 };
     const today = dayOf(now);
     const { day, month } = this.tables.one<Pick<Spent, 'day' | 'month'>>(
@@ -180,11 +184,11 @@ export class SpendingRows {
     );
   }
 
-  /** Closes a caller, or opens it again. @param now in milliseconds */
-  setState(state: CallerState, now: number): void {
+  /** Closes a caller, or opens it again. */
+  setState(state: CallerState): void {
     this.tables.change('DELETE FROM caller_state');
     if (state !== 'active')
-      this.tables.write('INSERT INTO caller_state (state, since) VALUES (?, ?)', state, now);
+      this.tables.write('INSERT INTO caller_state (state, since) VALUES (?, ?)', state, this.now());
   }
 
   /** As what a caller is closed, and since when (in milliseconds since 1970). */

@@ -112,7 +112,7 @@ class Run {
     }
     this.calls += CALLS_A_TENANT - 1;
     const refs = names.filter(isRef);
-    const unused = refs.length === 0 ? [] : await call((stub) => stub.unreferenced(refs));
+    const unused = refs.length === 0 ? [] : await call((stub) => stub.conversations.unreferenced(refs));
     // A manifest in use is written again before it is that old.
     const collected = [...names.filter(isManifest), ...unused];
     await new TenantBucket(this.env.REFS, { id: tenant }).delete(collected);

@@ -50,7 +50,7 @@ describe('a list of many conversations', () => {
         tables.exists();
         cursors.length = 0;
         const asked: ListQuery = { sort: 'used', order: 'desc', text: '', ...query };
-        const part = listConversations(tables, 'conversation_sums', asked, after, most, ':#none');
+        const part = listConversations(tables, 'conversation_sums', asked, after, most);
         const rows = cursors.reduce((sum, { rowsRead }) => sum + rowsRead, 0);
         read.push({ found: part.found.map(({ at }) => at), rows, stopped: part.stopped !== null });
         if (!part.stopped && part.found.length < most) break;
@@ -177,7 +177,7 @@ describe('a list of conversations', () => {
   });
 
   it.each([
-    ['the object of the tenant', 'TENANT_MEMORY', 'list'],
+    ['the object of the tenant', 'TENANT_MEMORY', 'conversations.list'],
     ['an object of a conversation', 'CONVERSATION_MEMORY', 'standing'],
   ] as const)('is a 503 while %s fails', async (_, binding, method) => {
     const key = newKey();
@@ -242,7 +242,7 @@ describe('a list of conversations', () => {
         const after = cursor === null ? '' : `&cursor=${cursor}`;
         const response = await app.request(`/v1/conversations?${query}${after}`);
         const page = (await response.json()) as { data: { id: string }[]; cursor: string | null };
-        const lists = tenants.calls.slice(before[0]).filter((call) => call === 'list').length;
+        const lists = tenants.calls.slice(before[0]).filter((call) => call === 'conversations.list').length;
         const standings = conversations.calls.slice(before[1]).filter((call) => call === 'standing').length;
         read.push({ ids: page.data.map(({ id }) => id), lists, standings });
         cursor = page.cursor;
@@ -267,6 +267,6 @@ describe('a list of conversations', () => {
     const objects = watchedObjects(env.TENANT_MEMORY);
     const app = startApp(watchedBucket().bucket, { TENANT_MEMORY: objects.namespace }, newKey());
     for (const path of PATHS) expect((await app.request(path)).status).toBe(200);
-    expect(objects.calls).toEqual(['list', 'list']);
+    expect(objects.calls).toEqual(['conversations.list', 'conversations.list']);
   });
 });

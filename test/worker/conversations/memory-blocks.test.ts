@@ -32,7 +32,7 @@ function tenant(evicted = false) {
   let changes = 0;
   const change = (label: string, edit: BlockEdit, more: Partial<BlockChange> = {}) =>
     call((memory) =>
-      memory.changeBlock({
+      memory.blocks.change({
         label,
         edit,
         expected: undefined,
@@ -44,7 +44,7 @@ function tenant(evicted = false) {
   const set = (label: string, text: string, more: Partial<BlockChange> = {}) =>
     change(label, { kind: 'set', text }, more);
   const read = async (label: string): Promise<StoredBlock | undefined> =>
-    (await call((memory) => memory.readBlocks([label])))[0];
+    (await call((memory) => memory.blocks.read([label])))[0];
   return { call, change, set, read };
 }
 
@@ -60,9 +60,9 @@ describe.each([
     expect(await set('team', 'One.\nTwo.')).toMatchObject({ isNew: false, block: { version: 2 } });
 
     expect(await read('team')).toMatchObject({ version: 2, text: 'One.\nTwo.' });
-    const found = await call((memory) => memory.findBlock('team', 1));
+    const found = await call((memory) => memory.blocks.find('team', 1));
     expect(found).toMatchObject({ block: { version: 1, text: 'One.' }, versions: [2, 1] });
-    expect(await call((memory) => memory.findBlock('team', 3))).toBeNull();
+    expect(await call((memory) => memory.blocks.find('team', 3))).toBeNull();
   });
 
   it('keep the newest 20 versions of each', async () => {
@@ -70,11 +70,11 @@ describe.each([
     await set('other', 'Stays.');
     for (let n = 1; n <= 25; n++) await set('team', `Text ${n}`);
 
-    const found = await call((memory) => memory.findBlock('team', null));
+    const found = await call((memory) => memory.blocks.find('team', null));
 
     expect(found?.versions).toEqual(Array.from({ length: 20 }, (_, at) => 25 - at));
-    expect(await call((memory) => memory.findBlock('team', 5))).toBeNull();
-    expect(await call((memory) => memory.findBlock('other', 1))).not.toBeNull();
+    expect(await call((memory) => memory.blocks.find('team', 5))).toBeNull();
+    expect(await call((memory) => memory.blocks.find('other', 1))).not.toBeNull();
   });
 
   it('are not changed again by a call that is repeated', async () => {
@@ -95,8 +95,8 @@ describe.each([
       call((_, { storage }) => storage.sql.exec('SELECT name FROM sqlite_master').toArray());
 
     expect(await read('team')).toBeUndefined();
-    expect(await call((memory) => memory.listBlocks())).toEqual([]);
-    expect(await call((memory) => memory.deleteBlock('team', undefined))).toEqual({ state: 'absent' });
+    expect(await call((memory) => memory.blocks.list())).toEqual([]);
+    expect(await call((memory) => memory.blocks.delete('team', undefined))).toEqual({ state: 'absent' });
     expect(await set('team', 'x', { expected: 3 })).toEqual({ state: 'stale', version: 0 });
     expect(await tables()).toEqual([]);
   });
@@ -107,7 +107,7 @@ describe('a tenant', () => {
     const { call, set } = tenant();
     await call((memory) => {
       for (let n = 0; n < 100; n++)
-        memory.changeBlock({
+        memory.blocks.change({
           label: `${n}`,
           edit: { kind: 'set', text: '' },
           expected: undefined,
@@ -118,7 +118,7 @@ describe('a tenant', () => {
 
     expect(await set('one more', 'x')).toEqual({ state: 'too_many' });
     expect(await set('7', 'Another text.')).toMatchObject({ state: 'changed' });
-    await call((memory) => memory.deleteBlock('3', undefined));
+    await call((memory) => memory.blocks.delete('3', undefined));
     expect(await set('one more', 'x')).toMatchObject({ state: 'changed' });
   });
 
@@ -194,7 +194,7 @@ describe('after a rotation of the secret', () => {
 describe('storage that fails', () => {
   const BLOCKS = { memory_blocks: ['team'] };
 
-  it.each(['frozenBlocks.at', 'frozenBlocks.freeze', 'readBlocks'])(
+  it.each(['frozenBlocks.at', 'frozenBlocks.freeze', 'blocks.read'])(
     'at %s leaves memory blocks out of the view, with a warning',
     async (method) => {
       const tenants = watchedObjects(env.TENANT_MEMORY);
@@ -231,10 +231,10 @@ describe('storage that fails', () => {
   });
 
   it.each([
-    ['GET', '/v1/blocks', 'listBlocks'],
-    ['GET', '/v1/blocks/team', 'findBlock'],
-    ['PUT', '/v1/blocks/team', 'changeBlock'],
-    ['DELETE', '/v1/blocks/team', 'deleteBlock'],
+    ['GET', '/v1/blocks', 'blocks.list'],
+    ['GET', '/v1/blocks/team', 'blocks.find'],
+    ['PUT', '/v1/blocks/team', 'blocks.change'],
+    ['DELETE', '/v1/blocks/team', 'blocks.delete'],
   ])('is a 503 to %s %s', async (method, path, call) => {
     const tenants = watchedObjects(env.TENANT_MEMORY);
     tenants.failing.add(call);
@@ -248,7 +248,7 @@ describe('storage that fails', () => {
 
   it('is reported to the model that writes, and the answer goes on', async () => {
     const tenants = watchedObjects(env.TENANT_MEMORY);
-    tenants.failing.add('changeBlock');
+    tenants.failing.add('blocks.change');
     const app = startApp(watchedBucket().bucket, { TENANT_MEMORY: tenants.namespace }, newKey());
     const sent: string[] = [];
     const call = {

@@ -10,7 +10,7 @@ import { NO_USAGE } from '../../../src/summary/summarizer.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { quiet } from '../../support/quiet.ts';
 import { made, writeByTests, writing, written } from '../summaries/conversation-object.ts';
-import { CONVERSATIONS, ROLLING, SUMMARIZE, start, watchedObjects } from '../support.ts';
+import { CONVERSATIONS, ROLLING, SUMMARIZE, start, TENANTS, watchedObjects } from '../support.ts';
 
 beforeEach(quiet);
 
@@ -142,9 +142,11 @@ describe('PUT of a conversation’s memory', () => {
     const before = await get();
     const refs = before.memories.map(({ ref }) => ref);
     expect(refs).toHaveLength(2);
-    const of = env.TENANT_MEMORY.getByName(tenant.id) as DurableObjectStub<TenantMemory>;
+    const of = TENANTS.getByName(tenant.id) as DurableObjectStub<TenantMemory>;
     const noted = async (session: string) =>
-      (await of.refsOf(conversationName(tenant.id, undefined, { id: session }), 100))?.toSorted();
+      (
+        await of.conversations.refsOf(conversationName(tenant.id, undefined, { id: session }), 100)
+      )?.toSorted();
     const copy = `${id}, copied`;
 
     const made = await app.request(pathOf(copy), {

@@ -74,7 +74,7 @@ describe('the health of a deployment’s parts', () => {
   it.each([
     ['conversations', 'versions.overview'],
     ['users', 'latest'],
-    ['tenants', 'find'],
+    ['tenants', 'conversations.find'],
     ['metrics', 'read'],
   ] as const)('names the objects that fail or hang, and no others: %s', async (part, method) => {
     shorten({ routeStorageMs: 50 });

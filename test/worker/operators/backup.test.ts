@@ -15,7 +15,7 @@ import type { Tables } from '../../../src/storage/tables.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { body, lines, step, user } from '../../support/conversations/chat.ts';
 import { quiet } from '../../support/quiet.ts';
-import { CONVERSATIONS, refsIn, startApp, watchedBucket, watchedObjects } from '../support.ts';
+import { CONVERSATIONS, refsIn, startApp, TENANTS, watchedBucket, watchedObjects } from '../support.ts';
 
 const ADMIN_TOKEN = 'the-token-of-the-operator';
 const bindings = env as unknown as Env;
@@ -118,7 +118,7 @@ async function backUpMeanwhile(
   const deployment = new Tenants(env.PRECIS_SECRET).ofDeployment();
   const ports = {
     bucket: env.REFS,
-    tenant: object<never>(bindings.TENANT_MEMORY, 'tenant'),
+    tenant: object<never>(TENANTS, 'tenant'),
     conversation: object<never>(CONVERSATIONS, 'conversation'),
     user: object<never>(bindings.USER_MEMORY),
     deployment,
@@ -286,7 +286,8 @@ describe('the rows of an object', () => {
 
     await restore(records);
 
-    const { found } = await tenant.list({ sort: 'requests', order: 'desc', text: '' }, null, 10);
+    const { conversations } = TENANTS.getByName(id) as DurableObjectStub<TenantMemory>;
+    const { found } = await conversations.list({ sort: 'requests', order: 'desc', text: '' }, null, 10);
     expect(found.map(({ name, value }) => [name.split(':')[2], value > 0 ? value : null])).toEqual([
       ['c', 33],
       ['b', 2],
@@ -294,7 +295,7 @@ describe('the rows of an object', () => {
       ['other', null],
     ]);
     for (const one of ['a', 'b', 'c'])
-      expect(await tenant.refsOf(named(one), 9)).toEqual([`ref_${one.repeat(26)}`]);
+      expect(await conversations.refsOf(named(one), 9)).toEqual([`ref_${one.repeat(26)}`]);
   });
 
   it('come from every table that the code makes', async () => {

@@ -13,7 +13,7 @@ import { REGISTER } from '../../../src/storage/objects.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { quiet } from '../../support/quiet.ts';
 import { shorten } from '../../support/time-limits.ts';
-import { startApp, watchedObjects } from '../support.ts';
+import { startApp, TENANTS, watchedObjects } from '../support.ts';
 
 beforeEach(quiet);
 afterEach(() => {
@@ -165,7 +165,7 @@ describe('the operator’s routes of callers', () => {
 
     const few = await read('?most=1');
     expect(overview.parse(JSON.parse(few.text)).read).toMatchObject({ read: 1, storage_calls: 3 });
-    expect(few.calls.toSorted()).toEqual(['overview', 'readCallers', 'seenSince']);
+    expect(few.calls.toSorted()).toEqual(['callers.read', 'callers.seenSince', 'overview']);
     objects.failing.add('overview');
     expect(overview.parse(JSON.parse((await read('?most=1')).text)).read).toMatchObject({ failed: 1 });
     expect((await request('/v1/admin/overview')).status).toBe(401);
@@ -257,12 +257,12 @@ describe('a caller that an operator adds', () => {
     expect(await codeOf(chatAs(first))).toBe('invalid_api_key');
     expect(await codeOf(chatAs(second))).toBe('ok');
     expect(await shownBy(ask('GET', `/${name}`))).not.toHaveProperty('access_key');
-    expect(objects.calls).toContain('changeCaller');
+    expect(objects.calls).toContain('callers.change');
     const stored = await (
-      env.TENANT_MEMORY.getByName('callers') as unknown as {
-        readCallers(known: null): Promise<unknown>;
+      TENANTS.getByName('callers') as unknown as {
+        callers: { read(known: null): Promise<unknown> };
       }
-    ).readCallers(null);
+    ).callers.read(null);
     expect(JSON.stringify(stored)).not.toContain(second);
   });
 
@@ -392,12 +392,12 @@ describe('a register that does not answer', () => {
     'has requests refused, unless the deployment says otherwise: %s',
     async (way) => {
       const { chatAs, key, objects, sent } = deployment();
-      objects[way].add('readCallers');
+      objects[way].add('callers.read');
       const refused = await chatAs(key);
       expect(refused.status).toBe(503);
       expect(sent).toEqual([]);
       const open = deployment({ LIMITS_UNREACHABLE: 'allow' });
-      open.objects[way].add('readCallers');
+      open.objects[way].add('callers.read');
       expect(await codeOf(open.chatAs(open.key))).toBe('ok');
       expect(await codeOf(open.chatAs('a-key-of-nobody-at-all-here'))).toBe('invalid_api_key');
     },

@@ -25,17 +25,17 @@ function register() {
 describe('the register of callers', () => {
   it('keeps what an operator has changed, and leaves no trace of a look', async () => {
     const call = register();
-    expect(await call((one) => one.readCallers(null))).toEqual({ version: 0, callers: [] });
+    expect(await call((one) => one.callers.read(null))).toEqual({ version: 0, callers: [] });
     const limits = { usd_per_day: 1.5, models: ['gpt-6*'] };
     const added = { name: 'alice', tenant: null, state: 'active', keyHash: 'a-hash', limits };
-    expect(await call((one) => one.changeCaller({ name: 'alice', keyHash: 'a-hash', limits }))).toEqual(
+    expect(await call((one) => one.callers.change({ name: 'alice', keyHash: 'a-hash', limits }))).toEqual(
       added,
     );
-    expect(await call((one) => one.changeCaller({ name: 'alice', state: 'disabled' }))).toEqual({
+    expect(await call((one) => one.callers.change({ name: 'alice', state: 'disabled' }))).toEqual({
       ...added,
       state: 'disabled',
     });
-    expect(await call((one) => one.readCallers(null))).toEqual({
+    expect(await call((one) => one.callers.read(null))).toEqual({
       version: 2,
       callers: [{ ...added, state: 'disabled' }],
     });
@@ -43,22 +43,22 @@ describe('the register of callers', () => {
 
   it('says that nothing has changed since a version', async () => {
     const call = register();
-    await call((one) => one.changeCaller({ name: 'alice' }));
-    expect(await call((one) => one.readCallers(1))).toBeNull();
-    await call((one) => one.changeCaller({ name: 'alice', limits: null }));
-    expect(await call((one) => one.readCallers(1))).toMatchObject({ version: 2 });
+    await call((one) => one.callers.change({ name: 'alice' }));
+    expect(await call((one) => one.callers.read(1))).toBeNull();
+    await call((one) => one.callers.change({ name: 'alice', limits: null }));
+    expect(await call((one) => one.callers.read(1))).toMatchObject({ version: 2 });
   });
 
   it('lists the tenants that were seen, page by page, and forgets them', async () => {
     const call = register();
     for (const tenant of ['c', 'a', 'b', 'a']) await call((one) => one.see(tenant));
     const pageAfter = async (after: string) =>
-      (await call((one) => one.seenTenants(after, 2))).map(({ tenant }) => tenant);
+      (await call((one) => one.callers.seen(after, 2))).map(({ tenant }) => tenant);
     expect(await pageAfter('')).toEqual(['a', 'b']);
     expect(await pageAfter('b')).toEqual(['c']);
-    const [seen] = await call((one) => one.seenTenants('', 1));
+    const [seen] = await call((one) => one.callers.seen('', 1));
     expect(seen?.lastSeen).toBeGreaterThanOrEqual(seen?.firstSeen ?? Number.POSITIVE_INFINITY);
-    await call((one) => one.unsee(['a', 'c']));
+    await call((one) => one.callers.unsee(['a', 'c']));
     expect(await pageAfter('')).toEqual(['b']);
   });
 });
@@ -78,7 +78,7 @@ describe('a tenant’s object', () => {
       await memory.note(`${tenant}:user:chat`, []);
     });
     await runInDurableObject(stub, () => undefined);
-    const seen = await runInDurableObject(REGISTER(), (one) => one.seenTenants(tenant.slice(0, -1), 100));
+    const seen = await runInDurableObject(REGISTER(), (one) => one.callers.seen(tenant.slice(0, -1), 100));
     return seen.some((one) => one.tenant === tenant);
   }
 

@@ -142,7 +142,7 @@ describe('a budget', () => {
     await call((memory) => memory.note('a:user:chat', []));
     await call((memory) => memory.settle(end));
     await call((memory) => memory.noteSums('a:user:chat', sums));
-    await call((memory) => memory.release({ name: 'a:user:chat', notes: 0 }));
+    await call((memory) => memory.conversations.release({ name: 'a:user:chat', notes: 0 }));
     expect(await days()).toMatchObject([{ amount: 50, summaries: 50 }]);
     expect(await reserve({ usd_per_day: dollars(50) }, { id: 'new' })).toMatchObject({ state: 'reached' });
   });
@@ -210,10 +210,10 @@ describe('a closed caller', () => {
     const edit = { kind: 'set' as const, text: 'late' };
     const change = { label: 'notes', edit, expected: undefined, id: 'change 1', earlier: null };
     await call((memory) => memory.setState('deleted'));
-    await expect(call((memory) => memory.changeBlock(change))).rejects.toThrow('the caller is deleted');
-    expect(await call((memory) => memory.listBlocks())).toEqual([]);
+    await expect(call((memory) => memory.blocks.change(change))).rejects.toThrow('the caller is deleted');
+    expect(await call((memory) => memory.blocks.list())).toEqual([]);
     await call((memory) => memory.setState('active'));
-    expect(await call((memory) => memory.changeBlock(change))).toMatchObject({ state: 'changed' });
+    expect(await call((memory) => memory.blocks.change(change))).toMatchObject({ state: 'changed' });
   });
 
   it('loses what was written for it after its deletion, too', async () => {

@@ -93,15 +93,15 @@ const CASES: readonly [string, (started: Started) => string, Hanging, number][] 
   ['GET', ({ path }) => `${path}/memory`, ['CONVERSATION_MEMORY', 'versions.overview'], 503],
   ['PATCH', ({ path }) => `${path}/memory`, ['CONVERSATION_MEMORY', 'state.configure'], 503],
   ['PUT', ({ path }) => `${path}/memory`, ['CONVERSATION_MEMORY', 'restore'], 503],
-  ['DELETE', ({ path }) => `${path}/memory`, ['TENANT_MEMORY', 'find'], 503],
+  ['DELETE', ({ path }) => `${path}/memory`, ['TENANT_MEMORY', 'conversations.find'], 503],
   ['DELETE', ({ path }) => `${path}/memory`, ['USER_MEMORY', 'forget'], 202],
   ['DELETE', ({ path }) => `${path}/memory`, ['CONVERSATION_MEMORY', 'leave'], 202],
   ['DELETE', ({ path }) => `${path}/memory`, 'delete', 202],
   ['DELETE', () => '/v1/memory', ['TENANT_MEMORY', 'erase'], 503],
-  ['GET', () => '/v1/blocks', ['TENANT_MEMORY', 'listBlocks'], 503],
-  ['GET', () => '/v1/blocks/team', ['TENANT_MEMORY', 'findBlock'], 503],
-  ['PUT', () => '/v1/blocks/team', ['TENANT_MEMORY', 'changeBlock'], 503],
-  ['DELETE', () => '/v1/blocks/team', ['TENANT_MEMORY', 'deleteBlock'], 202],
+  ['GET', () => '/v1/blocks', ['TENANT_MEMORY', 'blocks.list'], 503],
+  ['GET', () => '/v1/blocks/team', ['TENANT_MEMORY', 'blocks.find'], 503],
+  ['PUT', () => '/v1/blocks/team', ['TENANT_MEMORY', 'blocks.change'], 503],
+  ['DELETE', () => '/v1/blocks/team', ['TENANT_MEMORY', 'blocks.delete'], 202],
 ];
 
 const MEMORY =

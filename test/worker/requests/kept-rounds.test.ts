@@ -9,7 +9,7 @@ import { Tenants } from '../../../src/tenant/identity.ts';
 import { lines, type Message, step, user } from '../../support/conversations/chat.ts';
 import { quiet } from '../../support/quiet.ts';
 import { shorten } from '../../support/time-limits.ts';
-import { CONVERSATIONS, refsIn, startApp, watchedBucket, watchedObjects } from '../support.ts';
+import { CONVERSATIONS, refsIn, startApp, TENANTS, watchedBucket, watchedObjects } from '../support.ts';
 
 beforeEach(quiet);
 
@@ -278,7 +278,7 @@ describe('kept rounds', () => {
     const { ask } = isolate(talk);
     await ask(talk.id, talk.messages);
     const sweepAfter = async (days: number) => {
-      const keeping = { ...env, RETENTION_DAYS: '30' };
+      const keeping = { ...env, TENANT_MEMORY: TENANTS, RETENTION_DAYS: '30' };
       // A run does a part of the bucket, which all files share.
       const place = async () => (await (await env.REFS.get('sweep'))?.text()) ?? '';
       await env.REFS.delete('sweep');

@@ -417,7 +417,7 @@ describe('a conversation that begins with memory blocks', () => {
       before: [
         'ConversationMemory.frozenBlocks.at',
         'ConversationMemory.frozenBlocks.freeze',
-        'TenantMemory.readBlocks',
+        'TenantMemory.blocks.read',
       ],
       behind: [],
     });
@@ -428,7 +428,7 @@ describe('a conversation that begins with memory blocks', () => {
 
     const { calls } = await ask([user('Hello')], BLOCKS);
 
-    expect(calls).toEqual({ before: ['TenantMemory.readBlocks'], behind: [] });
+    expect(calls).toEqual({ before: ['TenantMemory.blocks.read'], behind: [] });
   });
 
   it('is asked by another isolate whether they are frozen', async () => {

@@ -19,12 +19,13 @@ import {
   SUMMARIZE,
   SUMMARIZER,
   startApp,
+  TENANTS,
   watchedBucket,
   watchedObjects,
 } from '../support.ts';
 
 const DAY = 24 * 60 * 60_000;
-const KEEPING = { ...env, RETENTION_DAYS: '30' };
+const KEEPING = { ...env, TENANT_MEMORY: TENANTS, RETENTION_DAYS: '30' };
 
 const tenants = new Tenants(env.PRECIS_SECRET);
 let made = 0;
@@ -397,13 +398,13 @@ describe('deleting a conversation', () => {
     const { memory } = tenant();
     await runInDurableObject(memory, async (object) => {
       await object.note('t::one', ['ref_a']);
-      const found = object.find('t::one');
+      const found = await object.conversations.find('t::one');
       await object.note('t::one', []);
-      if (found) object.release(found);
-      expect(object.find('t::one')).toMatchObject({ sole: ['ref_a'] });
-      const again = object.find('t::one');
-      if (again) object.release(again);
-      expect(object.find('t::one')).toBeNull();
+      if (found) object.conversations.release(found);
+      expect(await object.conversations.find('t::one')).toMatchObject({ sole: ['ref_a'] });
+      const again = await object.conversations.find('t::one');
+      if (again) object.conversations.release(again);
+      expect(await object.conversations.find('t::one')).toBeNull();
     });
   });
 
