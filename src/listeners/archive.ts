@@ -6,37 +6,24 @@ import { pause } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
 import { archiveOf, isArchived } from '../request/archive.ts';
 import type { Call } from '../request/call.ts';
-import type { CallEnd, CallFeature, CallListener, SettledCall } from './listener.ts';
-
-export const archive: CallFeature = (call) => (isArchived(call) ? new ArchivedCall(call) : undefined);
+import type { CallEnd, CallFeature } from './listener.ts';
 
 /** Archives when the answer has ended, however it ended: messages and answer are one write. */
-class ArchivedCall implements CallListener {
-  readonly readsAnswer = true;
-  private readonly call: Call;
-  private isAnswered = false;
+export const archive: CallFeature = (call) =>
+  isArchived(call) ? { readsAnswer: true, ended: (end) => addToArchive(call, end) } : undefined;
 
-  constructor(call: Call) {
-    this.call = call;
-  }
-
-  settled({ asked }: SettledCall): void {
-    this.isAnswered = asked?.answer.ok === true;
-  }
-
-  /** Never throws. */
-  async ended({ text }: CallEnd): Promise<void> {
-    if (!this.isAnswered) return;
-    // Yield, so that the answer's last bytes go out first.
-    await pause(0);
-    const { scope } = this.call;
-    try {
-      // Another key of the request may be the one that the model's server has looked at.
-      if (!scope.caller.tenant || !(await scope.isAccepted(scope.caller.tenant))) return;
-      const archived = archiveOf(this.call, text);
-      await archived?.archive.add(archived.entries, scope.timings.startedAt);
-    } catch (error) {
-      logCaught(this.call.scope.services.log, 'warn', 'messages could not be archived', error);
-    }
+/** Never throws. */
+async function addToArchive(call: Call, { asked, text }: CallEnd): Promise<void> {
+  if (!asked?.answer.ok) return;
+  // Yield, so that the answer's last bytes go out first.
+  await pause(0);
+  const { scope } = call;
+  try {
+    // Another key of the request may be the one that the model's server has looked at.
+    if (!scope.caller.tenant || !(await scope.isAccepted(scope.caller.tenant))) return;
+    const archived = archiveOf(call, text);
+    await archived?.archive.add(archived.entries, scope.timings.startedAt);
+  } catch (error) {
+    logCaught(scope.services.log, 'warn', 'messages could not be archived', error);
   }
 }

@@ -23,7 +23,7 @@ import { termsFor } from '../view/made-before.ts';
 import type { MadeView } from '../view/made-view.ts';
 
 /** The part of a view that its bill needs. */
-export type BilledView = Pick<MadeView, 'view' | 'report' | 'tools' | 'repeated'>;
+type BilledView = Pick<MadeView, 'view' | 'report' | 'tools' | 'repeated'>;
 
 /**
  * The order for the bill of a request.

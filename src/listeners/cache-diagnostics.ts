@@ -4,20 +4,15 @@
  */
 import { asksDiagnostics } from '../request/cache-diagnostics.ts';
 import { noteAnswer } from '../view/sent-before.ts';
-import type { AskedModel, CallFeature, CallListener, SettledCall } from './listener.ts';
+import type { CallFeature } from './listener.ts';
 
-export const cacheDiagnostics: CallFeature = (call) => {
-  if (!asksDiagnostics(call)) return undefined;
-  let usages: AskedModel['usages'] = [];
-  const listener: CallListener = {
-    readsUsage: true,
-    settled: ({ asked }: SettledCall) => {
-      usages = asked?.usages ?? [];
-    },
-    ended: ({ how }) => {
-      const id = how === 'complete' ? usages[0]?.answerId() : undefined;
-      if (id !== undefined) noteAnswer(call, id);
-    },
-  };
-  return listener;
-};
+export const cacheDiagnostics: CallFeature = (call) =>
+  asksDiagnostics(call)
+    ? {
+        readsUsage: true,
+        ended: ({ how, asked }) => {
+          const id = how === 'complete' ? asked?.usages[0]?.answerId() : undefined;
+          if (id !== undefined) noteAnswer(call, id);
+        },
+      }
+    : undefined;

@@ -6,60 +6,50 @@ import { toolTokens } from '../memory/tokens/tokens.ts';
 import type { WireMessage } from '../protocol/model-request.ts';
 import type { Call } from '../request/call.ts';
 import { conversationOfCall } from '../request/conversation.ts';
-import type { CallEnd, CallFeature, CallListener, SettledCall } from './listener.ts';
+import type { CallEnd, CallFeature } from './listener.ts';
 
 /** Of requests with instructions in a field of their own, in modes that edit. */
 export const instructions: CallFeature = (call) => {
   const { request, chosen, owner, scope } = call;
+  const own = request.instructions;
   const isOn = scope.caller.tenant !== undefined && owner.off.length === 0 && edits(chosen.strategy);
-  return isOn && request.instructions ? new Instructions(call, request.instructions) : undefined;
+  if (!isOn || !own) return undefined;
+  // Of other vendors' caches it is not known that they leave instructions out. Without events no
+  // answer is heard for its usage.
+  const readsUsage = scope.services.config.keepsEvents && keyedCacheOf(request.model) === 'openai';
+  return { readsUsage, ended: (end) => learn(call, own, end, readsUsage) };
 };
 
-class Instructions implements CallListener {
-  /**
-   * Of other vendors' caches it is not known that they leave instructions out. Without events no
-   * answer is heard for its usage.
-   */
-  readonly readsUsage: boolean;
-  private readonly call: Call;
-  private readonly instructions: WireMessage;
-  private asked: SettledCall['asked'];
+async function learn(
+  call: Call,
+  instructions: WireMessage,
+  { how, asked }: CallEnd,
+  readsUsage: boolean,
+): Promise<void> {
+  if (how !== 'complete' || !asked?.answer.ok) return;
+  const conversation = conversationOfCall(call);
+  if (!conversation) return;
+  const known = call.scope.services.memory.of('instructions').of(conversation.name);
+  const cached = readsUsage ? (asked.usages[0]?.usage()?.cached ?? null) : null;
+  const answer = {
+    place: asked.made.movesInstructions ? ('message' as const) : ('field' as const),
+    preamble: `${instructions.digest} ${call.request.tools?.digest ?? ''}`,
+    at: Date.now(),
+    cached,
+    tokens: cached === null ? 0 : await tokensOver(cached, call, instructions),
+  };
+  known.set('', afterAnswer(known.get(''), answer));
+}
 
-  constructor(call: Call, instructions: WireMessage) {
-    this.call = call;
-    this.instructions = instructions;
-    const { request, scope } = call;
-    this.readsUsage = scope.services.config.keepsEvents && keyedCacheOf(request.model) === 'openai';
-  }
-
-  settled({ asked }: SettledCall): void {
-    this.asked = asked;
-  }
-
-  async ended({ how }: CallEnd): Promise<void> {
-    const { asked, call, instructions } = this;
-    if (how !== 'complete' || !asked?.answer.ok) return;
-    const conversation = conversationOfCall(call);
-    if (!conversation) return;
-    const known = call.scope.services.memory.of('instructions').of(conversation.name);
-    const cached = this.readsUsage ? (asked.usages[0]?.usage()?.cached ?? null) : null;
-    const answer = {
-      place: asked.made.movesInstructions ? ('message' as const) : ('field' as const),
-      preamble: `${instructions.digest} ${call.request.tools?.digest ?? ''}`,
-      at: Date.now(),
-      cached,
-      tokens: cached === null ? 0 : await this.tokensOver(cached),
-    };
-    known.set('', afterAnswer(known.get(''), answer));
-  }
-
-  /** The tokens of instructions and tools; 0 if there are no more than this many for certain. */
-  private async tokensOver(cached: number): Promise<number> {
-    const { request, chosen, scope } = this.call;
-    const bytes = this.instructions.bytes + (request.tools?.bytes ?? 0);
-    if (!edits(chosen.strategy) || bytes <= cached) return 0;
-    const measure = tokenMeasure(chosen.strategy, request.model, scope.services.config.tokenFactors);
-    const { counter } = await scope.caches.counting(measure);
-    return counter.message(this.instructions) + toolTokens(request.tools, counter);
-  }
+/** The tokens of instructions and tools; 0 if there are no more than this many for certain. */
+async function tokensOver(
+  cached: number,
+  { request, chosen, scope }: Call,
+  instructions: WireMessage,
+): Promise<number> {
+  const bytes = instructions.bytes + (request.tools?.bytes ?? 0);
+  if (!edits(chosen.strategy) || bytes <= cached) return 0;
+  const measure = tokenMeasure(chosen.strategy, request.model, scope.services.config.tokenFactors);
+  const { counter } = await scope.caches.counting(measure);
+  return counter.message(instructions) + toolTokens(request.tools, counter);
 }

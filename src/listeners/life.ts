@@ -7,7 +7,15 @@ import { ApiError, type ErrorCode } from '../request/errors.ts';
 import type { RequestScope } from '../request/scope.ts';
 import type { MadeView } from '../view/made-view.ts';
 import { FEATURES, type Features } from './features.ts';
-import type { CallForm, CallListener, CompleteAnswer, Head, SentBody, SettledCall } from './listener.ts';
+import type {
+  AnsweredModel,
+  CallForm,
+  CallListener,
+  CompleteAnswer,
+  Head,
+  SentBody,
+  SettledCall,
+} from './listener.ts';
 
 export class CallLife {
   private readonly scope: RequestScope;
@@ -16,6 +24,7 @@ export class CallLife {
   private readonly listeners: CallListener[] = [];
   private over: PromiseWithResolvers<void> | undefined;
   private head: Head | undefined;
+  private asked: AnsweredModel | undefined;
   private text: string | undefined;
   private hasEnded = false;
 
@@ -65,6 +74,8 @@ export class CallLife {
   }
 
   settled(call: SettledCall): void {
+    const { body: _, ...asked } = call.asked ?? {};
+    this.asked = call.asked && (asked as AnsweredModel);
     this.notifyAll((listener) => listener.settled?.(call));
   }
 
@@ -103,7 +114,7 @@ export class CallLife {
     // The connection to the upstream is closed for a caller who has left.
     const hasLeft = this.scope.incoming.signal.aborted && how !== 'complete';
     const ended = hasLeft ? 'caller_left' : isError ? 'error' : how;
-    const end = { how: ended, head, refusal, text: this.text } as const;
+    const end = { how: ended, head, refusal, asked: this.asked, text: this.text } as const;
     const work = this.listeners.map((listener) => this.guarded(() => listener.ended?.(end)));
     this.over?.resolve(Promise.all(work).then(() => undefined));
   }

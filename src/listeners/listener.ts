@@ -44,6 +44,9 @@ export interface AskedModel extends SentBody {
   readonly observed?: { readonly error: string | undefined };
 }
 
+/** The same without its body, since an answer can last for minutes. */
+export type AnsweredModel = Omit<AskedModel, 'body'>;
+
 /** What was planned for a call, and what has been sent. */
 export interface SettledCall {
   /** Of an observed request: what its strategy would have done. */
@@ -64,6 +67,8 @@ export interface CallEnd extends CompleteAnswer {
   readonly how: AnswerEnd;
   /** Undefined if the answer ended before it began. */
   readonly head: Head | undefined;
+  /** Undefined if no model was asked, or its call was not settled. */
+  readonly asked: AnsweredModel | undefined;
   /** The code of Precis's own error, if that is the answer. */
   readonly refusal: ErrorCode | undefined;
 }

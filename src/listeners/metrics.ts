@@ -9,15 +9,7 @@ import { conversationOfCall } from '../request/conversation.ts';
 import type { RequestScope } from '../request/scope.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
 import type { MadeView } from '../view/made-view.ts';
-import type {
-  AskedModel,
-  CallFeature,
-  CallForm,
-  CallListener,
-  Head,
-  ScopeFeature,
-  SettledCall,
-} from './listener.ts';
+import type { AskedModel, CallFeature, CallForm, Head, ScopeFeature } from './listener.ts';
 
 /** What the report of each answer says. */
 export const metrics: ScopeFeature = (scope, protocol) => {
@@ -31,35 +23,22 @@ export const metrics: ScopeFeature = (scope, protocol) => {
 };
 
 /** What only the view of a request that was read says. */
-export const viewMetrics: CallFeature = (call, { protocol }) =>
-  call.scope.services.metrics.isOn ? new ViewMetrics(call, protocol) : undefined;
-
-class ViewMetrics implements CallListener {
-  private readonly call: Call;
-  private readonly protocol: CallForm['protocol'];
-  private items: ReturnType<typeof newItems>;
-
-  constructor(call: Call, protocol: CallForm['protocol']) {
-    this.call = call;
-    this.protocol = protocol;
-  }
-
-  settled({ asked }: SettledCall): void {
-    if (!asked) return;
-    this.items = newItems(asked.made, this.call);
-    if (asked.answer.ok) countChanges(asked, this.call);
-  }
-
-  begins(_: Head, { mode }: Report): void {
-    const { protocol } = this;
-    for (const [reason, items] of this.items ?? [])
-      this.call.scope.services.metrics.count(
-        'memory_compaction_items_total',
-        { mode, reason, protocol },
-        items,
-      );
-  }
-}
+export const viewMetrics: CallFeature = (call, { protocol }) => {
+  const { metrics } = call.scope.services;
+  if (!metrics.isOn) return undefined;
+  let items: ReturnType<typeof newItems>;
+  return {
+    settled: ({ asked }) => {
+      if (!asked) return;
+      items = newItems(asked.made, call);
+      if (asked.answer.ok) countChanges(asked, call);
+    },
+    begins: (_, { mode }) => {
+      for (const [reason, count] of items ?? [])
+        metrics.count('memory_compaction_items_total', { mode, reason, protocol }, count);
+    },
+  };
+};
 
 /** Counts what a body has lost or gained in mode none, or observed: it must be nothing. */
 function countChanges({ made, body }: AskedModel, { request, scope }: Call): void {

@@ -31,10 +31,10 @@ import type { StoredConversation } from '../summary/conversation.ts';
 import { sha256Hex, type Tenant } from '../tenant/identity.ts';
 import { hasFilledWindow } from '../view/learned.ts';
 import { termsFor } from '../view/made-before.ts';
-import { type BilledView, billOrderOf, potentialBillOf, unchangedOrderOf } from './bill-order.ts';
+import { billOrderOf, potentialBillOf, unchangedOrderOf } from './bill-order.ts';
 import { requestIdIn } from './headers.ts';
 import type {
-  AskedModel,
+  AnsweredModel,
   CallEnd,
   CallFeature,
   CallForm,
@@ -43,7 +43,7 @@ import type {
   SentBody,
   SettledCall,
 } from './listener.ts';
-import { type ComparedView, comparedRequest } from './request-prefix.ts';
+import { comparedRequest } from './request-prefix.ts';
 
 /**
  * Off if the request has no tenant, no conversation, or memory is off for it. A request that passes
@@ -62,11 +62,6 @@ export function hasEvent({ request, chosen, owner, scope }: Call): boolean {
   return isNamed || !(passesThrough(chosen.strategy) || firstAnswer(request.messages) < 0);
 }
 
-/** The part of a request to the model that its event and its bill need. */
-type RecordedCall = Pick<AskedModel, 'rounds' | 'observed'> & {
-  readonly made: BilledView & ComparedView;
-};
-
 class EventRecorder implements CallListener {
   readonly readsUsage = true;
   private readonly call: Call;
@@ -74,7 +69,7 @@ class EventRecorder implements CallListener {
   private readonly tenant: Tenant;
   private usages: readonly UsageTail[] = [];
   private plan: RunPlan | undefined;
-  private asked: RecordedCall | undefined;
+  private asked: AnsweredModel | undefined;
   private head: { readonly status: number; readonly id: string | null; readonly at: number } | undefined;
   private spent: Readonly<Record<string, number>> = {};
   private mayKeep = false;
@@ -92,12 +87,7 @@ class EventRecorder implements CallListener {
 
   settled({ plan, asked }: SettledCall): void {
     this.plan = plan;
-    if (!asked) return;
-    this.sent(asked);
-    // The body is not kept: a stream can last for minutes.
-    const { added, rounds, observed } = asked;
-    const made = { ...asked.made, added };
-    this.asked = { made, rounds, ...(observed ? { observed } : {}) };
+    if (asked) this.sent(asked);
   }
 
   begins({ status, headers }: Head): void {
@@ -109,6 +99,7 @@ class EventRecorder implements CallListener {
   }
 
   async ended(end: CallEnd): Promise<void> {
+    this.asked = end.asked;
     if (end.refusal !== undefined && end.head) this.begins(end.head);
     const conversation = this.mayKeep ? conversationOfCall(this.call) : undefined;
     if (!conversation) return;
@@ -154,7 +145,7 @@ class EventRecorder implements CallListener {
     const { usages, asked, call } = this;
     const { request, chosen, scope } = call;
     const [first] = usages;
-    const made = asked?.observed ? undefined : asked?.made;
+    const made = asked && !asked.observed ? { ...asked.made, added: asked.added } : undefined;
     if (!first || !(edits(chosen.strategy) || made?.reasoning)) return {};
     const { marks } = termsFor(request, chosen.strategy, scope.services.config);
     const verdict = first.verdict();

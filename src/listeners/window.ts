@@ -10,48 +10,34 @@ import type { Call } from '../request/call.ts';
 import { statedLimit } from '../upstream/learned-limits.ts';
 import { readTooLongEvent, type TooLong } from '../upstream/too-long.ts';
 import { fullWindow, hasFilledWindow, learnLimit } from '../view/learned.ts';
-import type { AskedModel, CallEnd, CallFeature, CallListener, SettledCall } from './listener.ts';
+import type { AnsweredModel, CallEnd, CallFeature } from './listener.ts';
 
-/** Of requests in modes that edit. */
-export const window: CallFeature = (call) =>
-  call.scope.caller.tenant !== undefined && edits(call.chosen.strategy) ? new Window(call) : undefined;
+/** Of requests in modes that edit. Without events no answer is heard for its usage. */
+export const window: CallFeature = (call) => {
+  const { caller, services } = call.scope;
+  if (!caller.tenant || !edits(call.chosen.strategy)) return undefined;
+  return { readsUsage: services.config.keepsEvents, ended: (end) => learn(call, end) };
+};
 
-class Window implements CallListener {
-  /** Without events no answer is heard for its usage. */
-  readonly readsUsage: boolean;
-  private readonly call: Call;
-  private asked: SettledCall['asked'];
+function learn(call: Call, { how, asked }: CallEnd): void {
+  const last = asked?.usages.at(-1);
+  if (!asked || !last) return;
+  const full = how === 'complete' ? fullIn(last, asked, call) : said(how, last);
+  if (full?.limit === undefined) return;
+  const { answerTokens } = call.request;
+  // A view that was not counted has about as many as the upstream says.
+  const tokens = asked.made.report.tokens?.after ?? full.prompt ?? 0;
+  learnLimit(statedLimit(full, { tokens, addedTokens: 0, answerTokens }), full.limit, call);
+  const fields = { code: 'window_full', limit: full.limit };
+  call.scope.services.log('info', 'an answer has filled the context of its model', fields);
+}
 
-  constructor(call: Call) {
-    this.call = call;
-    this.readsUsage = call.scope.services.config.keepsEvents;
-  }
+function fullIn(last: UsageTail, { usages }: AnsweredModel, call: Call): TooLong | undefined {
+  return hasFilledWindow(last, call) ? fullWindow(last, usages[0]) : undefined;
+}
 
-  settled({ asked }: SettledCall): void {
-    this.asked = asked;
-  }
-
-  ended({ how }: CallEnd): void {
-    const { asked, call } = this;
-    const last = asked?.usages.at(-1);
-    if (!asked || !last) return;
-    const full = how === 'complete' ? this.full(last, asked) : this.said(how, last);
-    if (full?.limit === undefined) return;
-    const { answerTokens } = call.request;
-    // A view that was not counted has about as many as the upstream says.
-    const tokens = asked.made.report.tokens?.after ?? full.prompt ?? 0;
-    learnLimit(statedLimit(full, { tokens, addedTokens: 0, answerTokens }), full.limit, call);
-    const fields = { code: 'window_full', limit: full.limit };
-    call.scope.services.log('info', 'an answer has filled the context of its model', fields);
-  }
-
-  private full(last: UsageTail, { usages }: AskedModel): TooLong | undefined {
-    return hasFilledWindow(last, this.call) ? fullWindow(last, usages[0]) : undefined;
-  }
-
-  /** What the error says that has ended a stream. */
-  private said(how: AnswerEnd, last: UsageTail): TooLong | undefined {
-    const error = how === 'error' ? last.error() : undefined;
-    return error === undefined ? undefined : readTooLongEvent(error);
-  }
+/** What the error says that has ended a stream. */
+function said(how: AnswerEnd, last: UsageTail): TooLong | undefined {
+  const error = how === 'error' ? last.error() : undefined;
+  return error === undefined ? undefined : readTooLongEvent(error);
 }
