@@ -106,13 +106,12 @@ export class ObjectBackup {
     const bytes = new TextEncoder().encode(text);
     this.aside.change('DELETE FROM put_aside WHERE part >= ?', part);
     for (let piece = 0; piece * PIECE_BYTES < bytes.length; piece++)
-      this.aside.write(
-        'INSERT INTO put_aside (part, piece, backup, bytes) VALUES (?, ?, ?, ?)',
+      this.aside.insert({
         part,
         piece,
         backup,
-        bytes.slice(piece * PIECE_BYTES, (piece + 1) * PIECE_BYTES).buffer,
-      );
+        bytes: bytes.slice(piece * PIECE_BYTES, (piece + 1) * PIECE_BYTES).buffer,
+      });
   }
 
   /** Whether parts of a backup are put aside. */

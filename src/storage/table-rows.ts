@@ -4,7 +4,7 @@
  * `Tables` with all tables that the code makes, so none is forgotten.
  */
 import { Buffer } from 'node:buffer';
-import type { Tables } from './tables.ts';
+import { insertInto, type Tables } from './tables.ts';
 
 /** A value in JSON; bytes as base64. */
 type Cell = string | number | null | { readonly base64: string };
@@ -107,11 +107,7 @@ export function writeRows(tables: Tables, text: string, { take = (_, row) => row
       const row = columns.flatMap((name, at) => (known.has(name) ? [[name, valueIn(cells[at])]] : []));
       const taken = take(table, Object.fromEntries(row));
       if (!taken) continue;
-      const names = Object.keys(taken);
-      tables.sql.exec(
-        `INSERT OR IGNORE INTO ${table} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`,
-        ...Object.values(taken),
-      );
+      tables.sql.exec(insertInto(table, Object.keys(taken), 'IGNORE'), ...Object.values(taken));
     }
   }
 }

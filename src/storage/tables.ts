@@ -163,6 +163,21 @@ export class LazyTables implements StoredPart {
     this.sql.exec(statement, ...values);
   }
 
+  /**
+   * Adds a row. Makes the tables unless they exist.
+   *
+   * @param ifThere what becomes of a row with the same key; absent: there is none
+   */
+  insert(row: Readonly<Record<string, Bound>>, ifThere?: 'IGNORE' | 'REPLACE', table = this.names[0]): void {
+    this.write(insertInto(table, Object.keys(row), ifThere), ...Object.values(row));
+  }
+
+  /** Deletes all rows of the first table but the newest. @param id its column that ascends */
+  keepNewest(most: number, id: string): void {
+    const [table] = this.names;
+    this.change(`DELETE FROM ${table} WHERE ${id} <= (SELECT max(${id}) FROM ${table}) - ?`, most);
+  }
+
   /** Deletes all rows. */
   clear(): void {
     for (const name of this.names) this.change(`DELETE FROM ${name}`);
@@ -206,6 +221,16 @@ export class LazyTables implements StoredPart {
     for (const column of retired.filter(has)) this.sql.exec(`ALTER TABLE ${name} DROP COLUMN ${column}`);
     return true;
   }
+}
+
+/** A statement that adds a row, whose parameters are the values of these columns. */
+export function insertInto(
+  table: string,
+  columns: readonly string[],
+  ifThere?: 'IGNORE' | 'REPLACE',
+): string {
+  const values = columns.map(() => '?').join(', ');
+  return `INSERT ${ifThere ? `OR ${ifThere} ` : ''}INTO ${table} (${columns.join(', ')}) VALUES (${values})`;
 }
 
 /** The tables of a conversation, as the parts of its memory see them. */

@@ -70,7 +70,7 @@ export class ColdReturns {
 
   /** @returns the points that are known then */
   add({ point }: WaitingRequest): string[] {
-    this.table.write(`INSERT OR IGNORE INTO ${TABLE} (point, at) VALUES (?, ?)`, point, this.ports.now());
+    this.table.insert({ point, at: this.ports.now() }, 'IGNORE');
     return this.points();
   }
 

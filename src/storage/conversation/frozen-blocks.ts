@@ -48,18 +48,10 @@ export class FrozenBlocks {
    */
   freeze(point: string, blocks: readonly MemoryBlock[], replaces: boolean): MemoryBlock[] {
     for (const { label, version, text } of blocks)
-      this.table.write(
-        `INSERT OR ${replaces ? 'REPLACE' : 'IGNORE'} INTO ${TABLE} (point, label, version, text) VALUES (?, ?, ?, ?)`,
-        point,
-        label,
-        version,
-        text,
-      );
+      this.table.insert({ point, label, version, text }, replaces ? 'REPLACE' : 'IGNORE');
     const labels = blocks.map(({ label }) => label);
     const frozen = this.at(point, labels);
-    this.table.change(
-      `DELETE FROM ${TABLE} WHERE frozen_id <= (SELECT max(frozen_id) FROM ${TABLE}) - ${KEPT}`,
-    );
+    this.table.keepNewest(KEPT, 'frozen_id');
     return frozen;
   }
 }

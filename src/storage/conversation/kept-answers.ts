@@ -79,15 +79,8 @@ export interface AnswerVerdict {
   readonly isOthers: boolean;
 }
 
-type Row = {
-  kept_id: number;
-  answer_key: string;
-  size: number;
-  tokens: number;
-  bytes: number;
-  blocks: number;
-  gone_with: number | null;
-};
+/** A `StoredAnswer`. */
+const COLUMNS = 'kept_id AS id, size, tokens, bytes, blocks, gone_with AS goneWith';
 
 /** What there is of an answer that is not kept. */
 export const NOTHING = { sealed: null, tokens: 0, bytes: 0, blocks: 0 } as const;
@@ -113,8 +106,8 @@ export class KeptAnswerRows {
 
   /** The row of each key; null if there is none. */
   find(keys: readonly string[]): (StoredAnswer | null)[] {
-    const rows = this.rows<Row>('kept_id, size, tokens, bytes, blocks, gone_with', keys);
-    const byKey = new Map(rows.map((row) => [row.answer_key, storedOf(row)]));
+    const rows = this.rows<StoredAnswer>(COLUMNS, keys);
+    const byKey = new Map(rows.map(({ answer_key, ...row }) => [answer_key, row]));
     return keys.map((key) => byKey.get(key) ?? null);
   }
 
@@ -136,10 +129,8 @@ export class KeptAnswerRows {
     if (others) return { kept: others, isOthers: true };
     const isLate = this.now() > answer.until;
     const { key, sealed, tokens, bytes, blocks } = isLate ? { ...answer, ...NOTHING } : answer;
-    this.table.write(
-      `INSERT INTO ${TABLE} (answer_key, sealed, size, tokens, bytes, blocks, gone_with) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-      ...[key, sealed, sealed?.byteLength ?? 0, tokens, bytes, blocks, sealed ? null : NEVER_KEPT],
-    );
+    const row = { answer_key: key, sealed, size: sealed?.byteLength ?? 0, tokens, bytes, blocks };
+    this.table.insert({ ...row, gone_with: sealed ? null : NEVER_KEPT });
     this.evict();
     return { kept: this.find([key])[0] ?? null, isOthers: false };
   }
@@ -165,9 +156,7 @@ export class KeptAnswerRows {
          )`,
         MOST_BYTES * KEPT_SHARE,
       );
-    this.table.change(
-      `DELETE FROM ${TABLE} WHERE kept_id <= (SELECT max(kept_id) FROM ${TABLE}) - ${KEPT_ROWS}`,
-    );
+    this.table.keepNewest(KEPT_ROWS, 'kept_id');
   }
 
   private leave(condition: string, value: string | number): void {
@@ -184,8 +173,4 @@ export class KeptAnswerRows {
       JSON.stringify(keys),
     );
   }
-}
-
-function storedOf({ kept_id: id, size, tokens, bytes, blocks, gone_with: goneWith }: Row): StoredAnswer {
-  return { id, size, tokens, bytes, blocks, goneWith };
 }

@@ -67,14 +67,10 @@ export interface RoundsVerdict {
   readonly gone: readonly string[];
 }
 
-type Row = {
-  answer_key: string;
-  names: string;
-  rounds: number;
-  tokens: number;
-  bytes: number;
-  gone_at: number | null;
-};
+/** A `StoredRounds`, its names as JSON. */
+type Row = Omit<StoredRounds, 'names'> & { readonly names: string };
+
+const COLUMNS = 'answer_key AS key, names, rounds, tokens, bytes, gone_at AS goneAt';
 
 export class KeptRoundsRows {
   readonly table: LazyTables;
@@ -96,11 +92,10 @@ export class KeptRoundsRows {
   /** The rounds of each key; null if there are none. */
   find(keys: readonly string[]): (StoredRounds | null)[] {
     const rows = this.table.all<Row>(
-      `SELECT answer_key, names, rounds, tokens, bytes, gone_at FROM ${TABLE}
-       WHERE answer_key IN (SELECT value FROM json_each(?))`,
+      `SELECT ${COLUMNS} FROM ${TABLE} WHERE answer_key IN (SELECT value FROM json_each(?))`,
       JSON.stringify(keys),
     );
-    const byKey = new Map(rows.map((row) => [row.answer_key, storedOf(row)]));
+    const byKey = new Map(rows.map((row) => [row.key, storedOf(row)]));
     return keys.map((key) => byKey.get(key) ?? null);
   }
 
@@ -109,14 +104,8 @@ export class KeptRoundsRows {
     const { key, names, tokens, bytes } = rounds;
     // A deletion may have come while the conversation was reported.
     if (this.refuses(rounds)) return { kept: null, gone: names };
-    this.table.write(
-      `INSERT OR IGNORE INTO ${TABLE} (answer_key, names, rounds, tokens, bytes) VALUES (?, ?, ?, ?, ?)`,
-      key,
-      JSON.stringify(names),
-      rounds.rounds,
-      tokens,
-      bytes,
-    );
+    const row = { answer_key: key, names: JSON.stringify(names), rounds: rounds.rounds, tokens, bytes };
+    this.table.insert(row, 'IGNORE');
     const [kept = null] = this.find([key]);
     const isOurs = kept?.names.join() === names.join();
     return { kept, gone: [...(isOurs ? [] : names), ...this.evict()] };
@@ -129,26 +118,24 @@ export class KeptRoundsRows {
     let bytes = 0;
     const unread: string[] = [];
     const rows = this.table.all<Row & { kept_id: number }>(
-      `SELECT kept_id, names, rounds, bytes, gone_at FROM ${TABLE} WHERE names != '[]' ORDER BY kept_id DESC`,
+      `SELECT kept_id, ${COLUMNS} FROM ${TABLE} WHERE names != '[]' ORDER BY kept_id DESC`,
     );
     for (const { kept_id, ...row } of rows) {
-      if (row.gone_at === null) {
+      if (row.goneAt === null) {
         rounds += row.rounds;
         bytes += row.bytes;
         if (rounds > MOST_ROUNDS || bytes > MOST_BYTES)
           this.table.change(`UPDATE ${TABLE} SET gone_at = ? WHERE kept_id = ?`, now + TRUST_MS, kept_id);
-      } else if (now >= row.gone_at + READ_MS) {
+      } else if (now >= row.goneAt + READ_MS) {
         unread.push(...storedOf(row).names);
         this.table.change(`UPDATE ${TABLE} SET names = '[]' WHERE kept_id = ?`, kept_id);
       }
     }
-    this.table.change(
-      `DELETE FROM ${TABLE} WHERE kept_id <= (SELECT max(kept_id) FROM ${TABLE}) - ${KEPT_ROWS}`,
-    );
+    this.table.keepNewest(KEPT_ROWS, 'kept_id');
     return unread;
   }
 }
 
-function storedOf({ answer_key: key, names, rounds, tokens, bytes, gone_at: goneAt }: Row): StoredRounds {
-  return { key, names: JSON.parse(names) as string[], rounds, tokens, bytes, goneAt };
+function storedOf({ names, ...row }: Row): StoredRounds {
+  return { ...row, names: JSON.parse(names) as string[] };
 }

@@ -100,7 +100,7 @@ export class OutputDigests<Material> implements StoredPart {
     const late = Date.now() + waitMs;
     // All are begun in one step, so that nobody else makes one.
     const answers = orders.map((order) => this.one(order, late, waitMs));
-    this.prune();
+    this.table.keepNewest(KEPT_DIGESTS, 'digest_id');
     return Promise.all(answers);
   }
 
@@ -210,13 +210,6 @@ export class OutputDigests<Material> implements StoredPart {
     return this.table.first(
       `SELECT digest_key AS key, digest_text AS text FROM ${TABLE} WHERE digest_key = ?`,
       key,
-    );
-  }
-
-  private prune(): void {
-    this.table.change(
-      `DELETE FROM ${TABLE} WHERE digest_id <= (SELECT coalesce(max(digest_id), 0) FROM ${TABLE}) - ?`,
-      KEPT_DIGESTS,
     );
   }
 }

@@ -88,13 +88,8 @@ export class Pins {
     ifThere: 'IGNORE' | 'REPLACE',
   ): void {
     if (!this.rows.any()) return;
-    this.table.change(
-      `INSERT OR ${ifThere} INTO pins (round_hash, strategy_hash, lineage, memory_id) VALUES (?, ?, ?, ?)`,
-      round,
-      strategyHash,
-      lineage,
-      memoryId,
-    );
+    const pin = { round_hash: round, strategy_hash: strategyHash, lineage, memory_id: memoryId };
+    this.table.insert(pin, ifThere, 'pins');
     this.table.change(
       `DELETE FROM pins WHERE pin_id IN (
          SELECT pin_id FROM pins WHERE lineage = ? ORDER BY pin_id DESC LIMIT -1 OFFSET ${KEPT_PINS})`,

@@ -220,14 +220,13 @@ export class RunEvents {
     const { found, ...tally } = billed(added, known);
     const after = next + added.length;
     const events = added.map((run, at) => this.stored(run, found[at] ?? NOTHING_FOUND, after - 1));
-    this.tables.write(
-      'INSERT INTO run_events (first_n, batch_key, came_at, tally, events) VALUES (?, ?, ?, ?, ?)',
-      next,
-      key,
-      this.now(),
-      JSON.stringify({ next: after, ...tally } satisfies Tally),
-      `[${events.join(',')}]`,
-    );
+    this.tables.insert({
+      first_n: next,
+      batch_key: key,
+      came_at: this.now(),
+      tally: JSON.stringify({ next: after, ...tally } satisfies Tally),
+      events: `[${events.join(',')}]`,
+    });
     this.deleteBefore(after - KEPT_EVENTS);
     return found.flatMap(({ cache_miss: miss }) => miss ?? []);
   }

@@ -5,7 +5,7 @@
 import type { LogFields } from '../../log.ts';
 import type { Boundary } from '../../memory/conversation/passage.ts';
 import { windowStart } from '../../memory/conversation/sequence.ts';
-import type { LazyTables } from '../tables.ts';
+import { insertInto, type LazyTables } from '../tables.ts';
 import {
   type Chunk,
   DIGEST_MODEL,
@@ -204,12 +204,8 @@ export class MemoryWriter {
 
   /** @returns the row's id */
   private add(columns: Columns): number {
-    const names = Object.keys(columns);
-    const { memory_id } = this.table.one<Pick<Memory, 'memory_id'>>(
-      `INSERT INTO memories (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')}) RETURNING memory_id`,
-      ...Object.values(columns),
-    );
-    return memory_id;
+    const inserting = `${insertInto('memories', Object.keys(columns))} RETURNING memory_id`;
+    return this.table.one<Pick<Memory, 'memory_id'>>(inserting, ...Object.values(columns)).memory_id;
   }
 
   /**

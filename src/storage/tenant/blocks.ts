@@ -75,8 +75,6 @@ export type Deleted = { readonly state: 'deleted' | 'absent' } | Extract<Changed
 /** The newest version of each label. */
 const CURRENT = `SELECT label, max(version) AS version, text, updated_at FROM block_versions`;
 
-type Row = { label: string; version: number; text: string; updated_at: number };
-
 export class BlockRows {
   private readonly table: LazyTables;
   private readonly now: () => number;
@@ -90,13 +88,13 @@ export class BlockRows {
   /** All blocks, by label. */
   list(): ListedBlock[] {
     return this.table
-      .all<Row>(`${CURRENT} GROUP BY label ORDER BY label`)
+      .all<StoredBlock>(`${CURRENT} GROUP BY label ORDER BY label`)
       .map(({ text, ...block }) => ({ ...block, characters: charactersIn(text) }));
   }
 
   /** The blocks of the labels that exist. */
   read(labels: readonly string[]): StoredBlock[] {
-    return this.table.all<Row>(
+    return this.table.all<StoredBlock>(
       `${CURRENT} WHERE label IN (SELECT value FROM json_each(?)) GROUP BY label`,
       JSON.stringify(labels),
     );
@@ -104,7 +102,7 @@ export class BlockRows {
 
   /** A version of a block. @param version null: the newest one */
   find(label: string, version: number | null): FoundBlock | null {
-    const all = this.table.all<Row>(
+    const all = this.table.all<StoredBlock>(
       'SELECT label, version, text, updated_at FROM block_versions WHERE label = ? ORDER BY version DESC',
       label,
     );
@@ -124,14 +122,7 @@ export class BlockRows {
     if (current && current.text === edited.value) return { state: 'changed', block: current, isNew: false };
     if (!own && this.count() >= MOST_BLOCKS) return { state: 'too_many' };
     const block = { label, version: version + 1, text: edited.value, updated_at: this.now() };
-    this.table.write(
-      'INSERT INTO block_versions (label, version, text, updated_at, change_id) VALUES (?, ?, ?, ?, ?)',
-      label,
-      block.version,
-      block.text,
-      block.updated_at,
-      id,
-    );
+    this.table.insert({ ...block, change_id: id });
     this.table.change(
       'DELETE FROM block_versions WHERE label = ? AND version <= ?',
       label,

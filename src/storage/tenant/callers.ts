@@ -65,13 +65,10 @@ export interface SeenTenants {
   readonly count: number;
 }
 
-type CallerRow = {
-  name: string;
-  tenant: string | null;
-  state: CallerState;
-  key_hash: string | null;
-  limits: string | null;
-};
+type CallerRow = Omit<RegisteredCaller, 'limits'> & { readonly limits: string | null };
+
+/** A `SeenTenant`. */
+const SEEN = 'tenant, first_seen AS firstSeen, last_seen AS lastSeen';
 
 export class CallerRows {
   private readonly tables: LazyTables;
@@ -100,16 +97,9 @@ export class CallerRows {
       limits: null,
     };
     const caller = { ...before, ...change };
-    this.tables.write(
-      `INSERT OR REPLACE INTO callers (name, tenant, state, key_hash, limits, changed_at)
-       VALUES (?, ?, ?, ?, ?, ?)`,
-      name,
-      caller.tenant,
-      caller.state,
-      caller.keyHash,
-      caller.limits && JSON.stringify(caller.limits),
-      this.now(),
-    );
+    const { tenant, state, keyHash: key_hash } = caller;
+    const limits = caller.limits && JSON.stringify(caller.limits);
+    this.tables.insert({ name, tenant, state, key_hash, limits, changed_at: this.now() }, 'REPLACE');
     const version = this.version() + 1;
     this.tables.change('DELETE FROM register_version');
     this.tables.change('INSERT INTO register_version (version) VALUES (?)', version);
@@ -141,8 +131,7 @@ export class CallerRows {
    */
   seen(after: string, most: number): SeenTenant[] {
     return this.tables.all<SeenTenant>(
-      `SELECT tenant, first_seen AS firstSeen, last_seen AS lastSeen FROM seen_tenants
-       WHERE tenant > ? ORDER BY tenant LIMIT ?`,
+      `SELECT ${SEEN} FROM seen_tenants WHERE tenant > ? ORDER BY tenant LIMIT ?`,
       after,
       most,
     );
@@ -155,8 +144,8 @@ export class CallerRows {
    */
   seenSince(since: number, most: number): SeenTenants {
     const all = this.tables.all<SeenTenant & { count: number }>(
-      `SELECT tenant, first_seen AS firstSeen, last_seen AS lastSeen, count(*) OVER () AS count
-       FROM seen_tenants WHERE last_seen >= ? ORDER BY last_seen DESC, tenant LIMIT ?`,
+      `SELECT ${SEEN}, count(*) OVER () AS count FROM seen_tenants
+       WHERE last_seen >= ? ORDER BY last_seen DESC, tenant LIMIT ?`,
       since,
       most,
     );
@@ -166,8 +155,7 @@ export class CallerRows {
   /** The tenants among these that were seen. */
   seenAmong(tenants: readonly string[]): SeenTenant[] {
     return this.tables.all<SeenTenant>(
-      `SELECT tenant, first_seen AS firstSeen, last_seen AS lastSeen FROM seen_tenants
-       WHERE tenant IN (SELECT value FROM json_each(?))`,
+      `SELECT ${SEEN} FROM seen_tenants WHERE tenant IN (SELECT value FROM json_each(?))`,
       JSON.stringify(tenants),
     );
   }
@@ -177,7 +165,8 @@ export class CallerRows {
   }
 
   private rows(which: string, ...values: string[]): CallerRow[] {
-    return this.tables.all(`SELECT name, tenant, state, key_hash, limits FROM callers ${which}`, ...values);
+    const columns = 'name, tenant, state, key_hash AS keyHash, limits';
+    return this.tables.all(`SELECT ${columns} FROM callers ${which}`, ...values);
   }
 
   private version(): number {
@@ -185,8 +174,8 @@ export class CallerRows {
   }
 }
 
-function callerOf({ key_hash, limits, ...row }: CallerRow): RegisteredCaller {
-  return { ...row, keyHash: key_hash, limits: limits === null ? null : JSON.parse(limits) };
+function callerOf({ limits, ...row }: CallerRow): RegisteredCaller {
+  return { ...row, limits: limits === null ? null : JSON.parse(limits) };
 }
 
 /**

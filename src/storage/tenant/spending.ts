@@ -227,18 +227,8 @@ export class SpendingRows {
     return this.tables.first<CallRow>('SELECT * FROM spend_calls WHERE call_id = ?', id);
   }
 
-  private insert({ call_id, at, requests, tokens, amount, state, ended_at }: CallRow): void {
-    this.tables.write(
-      `INSERT OR REPLACE INTO spend_calls (call_id, at, requests, tokens, amount, state, ended_at)
-       VALUES (?, ?, ?, ?, ?, ?, ?)`,
-      call_id,
-      at,
-      requests,
-      tokens,
-      amount,
-      state,
-      ended_at,
-    );
+  private insert(call: CallRow): void {
+    this.tables.insert(call, 'REPLACE');
   }
 
   private addToDay(at: number, { requests, tokens, amount, summaries }: Omit<SpentDay, 'day'>): void {
