@@ -12,6 +12,7 @@
  */
 import { Buffer } from 'node:buffer';
 import * as z from 'zod';
+import { isFault } from '../log.ts';
 import { type Tenant, tenantsOf } from './identity.ts';
 
 const VERSION = 2;
@@ -51,7 +52,7 @@ const decoder = new TextDecoder();
  * kept rounds, the output of an answer, a record of a backup, a sign-in, or a compaction item,
  * which has its own key.
  */
-type EnvelopePurpose =
+export type EnvelopePurpose =
   | 'content'
   | 'metadata'
   | 'archive'
@@ -156,6 +157,18 @@ export async function openBytes(
   const key = await tenant.key(keyOf(purpose));
   const sealed = bytes.subarray(HEAD_BYTES + NONCE_BYTES);
   return crypto.subtle.decrypt(algorithm(tenant, purpose, name, nonce), key, sealed);
+}
+
+/** As `openBytes`, but returns why an object does not open. */
+export async function tryOpen(
+  ...sealed: Parameters<typeof openBytes>
+): Promise<Uint8Array<ArrayBuffer> | Error> {
+  try {
+    return new Uint8Array(await openBytes(...sealed));
+  } catch (error) {
+    if (!(error instanceof Error) || isFault(error)) throw error;
+    return error;
+  }
 }
 
 function keyOf(purpose: EnvelopePurpose): 'content' | 'compaction' {

@@ -8,8 +8,7 @@
  * to the user and conversation that the sealing request names; nobody else can open or make one.
  */
 import { Buffer } from 'node:buffer';
-import { isFault } from '../log.ts';
-import { isAnyEnvelope, isEnvelope, openBytes, sealBytes, sealerOf } from './envelope.ts';
+import { isAnyEnvelope, isEnvelope, sealBytes, sealerOf, tryOpen } from './envelope.ts';
 import type { Tenant } from './identity.ts';
 
 /** The prefix of Precis's items. Items of upstreams begin differently. */
@@ -50,8 +49,9 @@ export async function openCompaction(
   const sealer = sealerOf(tenant, envelope);
   if (!sealer) return undefined;
   for (const name of namesFor(owner)) {
-    const content = await openAs(sealer, name, envelope);
-    if (content !== undefined) return content;
+    const content = await tryOpen(sealer, 'compaction', name, envelope.buffer);
+    // Else it is damaged, or another owner's.
+    if (!(content instanceof Error)) return new TextDecoder().decode(content);
   }
   return undefined;
 }
@@ -68,20 +68,6 @@ export function isSealed(sealed: string): boolean {
   return (
     isAnyEnvelope(envelope) && `${SEALED_PREFIX}${Buffer.from(envelope).toString('base64url')}` === sealed
   );
-}
-
-async function openAs(
-  tenant: Tenant,
-  name: string,
-  envelope: Uint8Array<ArrayBuffer>,
-): Promise<string | undefined> {
-  try {
-    return new TextDecoder().decode(await openBytes(tenant, 'compaction', name, envelope.buffer));
-  } catch (error) {
-    // Damaged, or another owner's.
-    if (isFault(error)) throw error;
-    return undefined;
-  }
 }
 
 function envelopeOf(sealed: string): Uint8Array<ArrayBuffer> {

@@ -10,8 +10,7 @@
  */
 import { Buffer } from 'node:buffer';
 import * as z from 'zod';
-import { isFault } from '../log.ts';
-import { isEnvelope, openBytes, sealBytes, sealerOf } from './envelope.ts';
+import { isEnvelope, sealBytes, sealerOf, tryOpen } from './envelope.ts';
 import type { Tenants } from './identity.ts';
 
 export type SessionUse = 'kept' | 'page';
@@ -61,15 +60,11 @@ export async function openSession(
   if (!isEnvelope(envelope)) return undefined;
   const opener = sealerOf(tenants.ofDeployment(), envelope);
   if (!opener) return undefined;
-  try {
-    const plain = await openBytes(opener, 'session', nameOf(use), envelope.buffer);
-    const session = sessionSchema.parse(JSON.parse(new TextDecoder().decode(plain)));
-    return now < session.ends ? session : undefined;
-  } catch (error) {
-    // Damaged, or made for another use.
-    if (isFault(error)) throw error;
-    return undefined;
-  }
+  const plain = await tryOpen(opener, 'session', nameOf(use), envelope.buffer);
+  // Damaged, or made for another use.
+  if (plain instanceof Error) return undefined;
+  const { data: session } = sessionSchema.safeParse(JSON.parse(new TextDecoder().decode(plain)));
+  return session && now < session.ends ? session : undefined;
 }
 
 function nameOf(use: SessionUse): string {

@@ -19,7 +19,7 @@ import { conversationOfCall } from '../request/conversation.ts';
 import type { RequestScope } from '../request/scope.ts';
 import { areGone, type StoredRounds } from '../storage/conversation/kept-rounds.ts';
 import type { SeenRounds } from '../storage/conversation/remembered.ts';
-import { SealedObjects } from '../storage/conversation/sealed-objects.ts';
+import { roundsIn } from '../storage/conversation/sealed-objects.ts';
 import type { StoredConversation } from '../summary/conversation.ts';
 import { sha256Hex } from '../tenant/identity.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
@@ -154,7 +154,7 @@ export class FoundRounds {
     const { at, value } = seen;
     const { stored, json } = value;
     if (json !== undefined) return json;
-    const objects = new SealedObjects(this.scope.services.bucket, tenant, name);
+    const objects = roundsIn(this.scope.services.bucket, tenant, name);
     const parts = await Promise.all(stored.names.map((part) => objects.get(part)));
     const texts = parts.filter((part) => part instanceof Uint8Array);
     if (texts.length < parts.length) {

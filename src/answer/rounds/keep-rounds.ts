@@ -18,7 +18,8 @@ import { conversationOfCall, namedByAnswer } from '../../request/conversation.ts
 import { upstreamCompacts } from '../../request/native-compaction.ts';
 import type { EndedAnswer, RoundsKeeper } from '../../retrieval/rounds-keeper.ts';
 import type { NewRounds } from '../../storage/conversation/kept-rounds.ts';
-import { SealedObjects } from '../../storage/conversation/sealed-objects.ts';
+import { roundsIn } from '../../storage/conversation/sealed-objects.ts';
+import type { SealedBucket } from '../../storage/sealed-bucket.ts';
 import type { StoredConversation } from '../../summary/conversation.ts';
 import { sha256Hex, type Tenant } from '../../tenant/identity.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
@@ -86,7 +87,7 @@ class KeptAnswer implements RoundsKeeper {
     return { json, name, writing };
   }
 
-  private async write(objects: SealedObjects, name: string, json: string): Promise<void> {
+  private async write(objects: SealedBucket, name: string, json: string): Promise<void> {
     const { scope } = this.call;
     if (!(await scope.mayStore(this.tenant))) throw new Error('the key is not known to be accepted');
     await objects.put(name, new Uint8Array(new TextEncoder().encode(json)), scope.services.log);
@@ -193,7 +194,7 @@ class KeptAnswer implements RoundsKeeper {
     }
   }
 
-  private objectsOf({ tenant, name }: StoredConversation): SealedObjects {
-    return new SealedObjects(this.call.scope.services.bucket, tenant, name);
+  private objectsOf({ tenant, name }: StoredConversation): SealedBucket {
+    return roundsIn(this.call.scope.services.bucket, tenant, name);
   }
 }

@@ -12,7 +12,7 @@
  * are written together when the answer has ended, however it ended; if the model searches, the
  * messages are written before.
  *
- * New messages are packed (`packing.ts`), the packs written (`packs.ts`), and the messages added to
+ * New messages are packed (`packing.ts`), the packs written (`sealed-bucket.ts`), and the messages added to
  * the index (`rows.ts`). A writer that a deletion has overtaken is refused, even if another one has
  * started over, and deletes its packs. A pack's name includes its conversation, so no other
  * conversation shares it.
@@ -30,9 +30,9 @@ import { AT_ONCE, fewAtOnce } from '../../lib/slots.ts';
 import { errorFields, type Log } from '../../log.ts';
 import type { Tenant } from '../../tenant/identity.ts';
 import type { ConversationMemoryStub, ObjectCaller } from '../objects.ts';
+import { SealedBucket } from '../sealed-bucket.ts';
 import type { MadeNear } from './near.ts';
 import { type Pack, packBytes, packMessages, portions } from './packing.ts';
-import { ArchivePacks } from './packs.ts';
 import type { ArchivedRow, ArchiveRow } from './rows.ts';
 import type { ArchiveHits, SearchPage, SearchPlace } from './search.ts';
 import { readable } from './text.ts';
@@ -104,13 +104,14 @@ type Lack = 'message' | 'fields';
 
 export class Archive {
   private readonly conversation: ArchivedConversation;
-  private readonly packs: ArchivePacks;
+  /** Under `{tenant}/archive_…`. */
+  private readonly packs: SealedBucket;
   private readonly log: Log;
 
   constructor(conversation: ArchivedConversation, bucket: R2Bucket, log: Log) {
     this.conversation = conversation;
     this.log = log;
-    this.packs = new ArchivePacks(bucket, conversation.tenant);
+    this.packs = new SealedBucket(bucket, conversation.tenant, 'archive');
   }
 
   /**
@@ -147,7 +148,7 @@ export class Archive {
     if (missing.length === 0) return true;
     const before = entries.findLast((entry) => entry.chained && lacking.get(entry) !== 'message');
     const packs = packMessages(missing);
-    const beginnings = packs.map((pack) => this.packs.nameOf(this.conversation.name, packBytes(pack)));
+    const beginnings = packs.map((pack) => nameOf(pack, this.conversation));
     const noted = await this.conversation.memory((stub) =>
       stub.archive.notePacks(before?.key ?? null, beginnings, since),
     );
@@ -286,6 +287,15 @@ export class Archive {
       snippet: row.snippet === null ? undefined : readable(row.snippet),
     }));
   }
+}
+
+/**
+ * The beginning of a pack's name. It includes the conversation, so that conversations share no
+ * packs and each can be deleted with its own.
+ */
+function nameOf(pack: Pack<ArchiveEntry>, { tenant, name }: ArchivedConversation): string {
+  const digest = createHash('sha256').update(packBytes(pack)).digest('hex');
+  return `archive_${tenant.seal(`archive:${digest}:${name}`)}`;
 }
 
 function rowsOf(pack: Pack<ArchiveEntry>, name: string): ArchiveRow[] {

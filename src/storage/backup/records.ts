@@ -13,8 +13,7 @@
 import { Buffer } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { concat } from '../../lib/bytes.ts';
-import { isFault } from '../../log.ts';
-import { isEnvelope, openBytes, sealBytes, sealerOf } from '../../tenant/envelope.ts';
+import { isEnvelope, sealBytes, sealerOf, tryOpen } from '../../tenant/envelope.ts';
 import type { Tenant } from '../../tenant/identity.ts';
 
 /** The first record, all others, the last one, and where to go on. */
@@ -73,15 +72,10 @@ export async function openRecord(
   if (!isEnvelope(envelope)) return 'format';
   const sealer = sealerOf(deployment, envelope);
   if (!sealer) return 'secret';
-  try {
-    const name = nameOf(kind, chain);
-    const plain = await openBytes(sealer, 'backup', name, envelope.buffer);
-    const content = JSON.parse(new TextDecoder().decode(plain)) as { readonly attachment: string };
-    return content.attachment === hashOf(attachment) ? content : 'changed';
-  } catch (error) {
-    if (isFault(error)) throw error;
-    return 'changed';
-  }
+  const plain = await tryOpen(sealer, 'backup', nameOf(kind, chain), envelope.buffer);
+  if (plain instanceof Error) return 'changed';
+  const content = JSON.parse(new TextDecoder().decode(plain)) as { readonly attachment: string };
+  return content.attachment === hashOf(attachment) ? content : 'changed';
 }
 
 /** The hash of all records up to this one. */
