@@ -41,7 +41,7 @@ export interface VersionMaterial extends AnyMaterial {
   /** Asks for the API's own summary, before the summarizer is asked. */
   readonly compaction?: CompactionCall | undefined;
   /** The place for the user's other conversations to read the summary. */
-  readonly publishTo?: Publication;
+  readonly publishTo?: Publication | undefined;
 }
 
 /** Of the digest of an output. */

@@ -5,6 +5,7 @@
  * range of messages, and the terms of the version.
  */
 import { within } from '../lib/time-limit.ts';
+import type { Boundary } from '../memory/conversation/passage.ts';
 import type { Memory, TextAnswer, TextRequest, Transcript } from '../storage/conversation/memories.ts';
 import type { ConversationMemoryStub } from '../storage/objects.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
@@ -15,6 +16,13 @@ import type { SummaryTask } from './writer.ts';
 
 /** The terms of a version. Its boundary is the end of the order's range. */
 export type TextTerms = Omit<TextRequest, 'order' | 'since' | 'conversation' | 'from'>;
+
+/** The terms of a version that covers all messages before its boundary. */
+export function termsOfAll(strategyHash: string, boundary: Boundary, bases: readonly Boundary[]): TextTerms {
+  const retryIntervalMs = TIME_LIMITS.summaryRestMs;
+  const all = { startSequence: 0, windowSize: null, retryIntervalMs, exclusive: 'boundary' } as const;
+  return { strategyHash, boundary, bases, ...all };
+}
 
 /** What the object makes a version of. */
 export interface OrderedText {
@@ -133,14 +141,5 @@ async function materialOf(
 ): Promise<VersionMaterial> {
   const publishTo = await publication();
   const payer = await payerOf();
-  return {
-    of: 'version',
-    task,
-    target,
-    ...(payer ? { payer } : {}),
-    encoding,
-    transcript,
-    ...(compaction ? { compaction } : {}),
-    ...(publishTo ? { publishTo } : {}),
-  };
+  return { of: 'version', task, target, payer, encoding, transcript, compaction, publishTo };
 }

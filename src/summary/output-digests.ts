@@ -143,8 +143,8 @@ export class AwaitedDigests {
     const { target, encoding, since, payer: payerOf } = this.ports;
     const payer = needs.some(({ isNew }) => isNew) ? await payerOf() : undefined;
     const orders = needs.map(({ key, isNew, promptOf, removal }): DigestOrder<DigestMaterial> => {
-      const own = { target, encoding, ...(payer ? { payer } : {}) };
-      return { key, material: isNew ? { of: 'digest', ...own, prompt: promptOf(), removal } : null };
+      const own = { target, payer, encoding, removal };
+      return { key, material: isNew ? { of: 'digest', ...own, prompt: promptOf() } : null };
     });
     const left = Math.max(0, this.start + this.terms.waitMs - Date.now());
     const limitMs = left + TIME_LIMITS.objectCallMs;

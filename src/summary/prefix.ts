@@ -8,7 +8,7 @@ import type { SummarizeStrategy } from '../memory/modes/summarize.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
 import type { Retries } from './attempts.ts';
 import type { SummaryRange } from './material.ts';
-import type { TextTerms } from './order.ts';
+import { type TextTerms, termsOfAll } from './order.ts';
 import { hintsOf, strategyHash } from './strategy-hash.ts';
 import { echoOf } from './text/entries.ts';
 import { type KnownSummary, newest } from './writer.ts';
@@ -64,15 +64,8 @@ export function prefixTerms(need: PrefixNeed, model: string): TextTerms {
   const { prefix, boundaries, strategy, moves, held } = need;
   // Only a caller who sends the same text finds a summary that is built on it.
   const base = held !== undefined && priorOf(need) === held ? held.text : undefined;
-  return {
-    strategyHash: strategyHash(strategy, model, base),
-    boundary: boundaries.at(prefix.end),
-    bases: strategy.incremental ? boundaries.basesBefore(prefix.end, moves) : [],
-    startSequence: 0,
-    windowSize: null,
-    retryIntervalMs: TIME_LIMITS.summaryRestMs,
-    exclusive: 'boundary',
-  };
+  const bases = strategy.incremental ? boundaries.basesBefore(prefix.end, moves) : [];
+  return termsOfAll(strategyHash(strategy, model, base), boundaries.at(prefix.end), bases);
 }
 
 /** A summary from the caller: sent next to the array, or as a part of it. */

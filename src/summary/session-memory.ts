@@ -20,7 +20,7 @@ import { sha256Hex } from '../tenant/identity.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
 import { publish, type StoredConversation, type SummaryPorts } from './conversation.ts';
 import { Material, ROOM_OF_THE_FIRST, type SummaryRange, tokensBetween } from './material.ts';
-import { askText, type TextTerms } from './order.ts';
+import { askText, termsOfAll } from './order.ts';
 import { quickRetries } from './prefix.ts';
 import { hintsOf, strategyHash } from './strategy-hash.ts';
 import { NO_USAGE } from './summarizer.ts';
@@ -51,7 +51,7 @@ interface SessionMemory {
  */
 export async function rememberSession(need: SessionNeed, ports: SummaryPorts): Promise<void> {
   const { conversation } = ports;
-  if (conversation) await new SessionVersion(need, ports, conversation).ask(0);
+  if (conversation) await askSession(need, ports, conversation, 0);
 }
 
 /**
@@ -66,7 +66,7 @@ export async function finalMemory(
   conversation: StoredConversation,
   limitMs: number,
 ): Promise<SessionMemory> {
-  const answer = await new SessionVersion(need, ports, conversation).ask(limitMs);
+  const answer = await askSession(need, ports, conversation, limitMs);
   const usage = ('usage' in answer ? answer.usage : null) ?? NO_USAGE;
   if (answer.state !== 'ready') return { status: answer.state === 'resting' ? 'degraded' : 'pending', usage };
   const { memory } = answer;
@@ -76,73 +76,51 @@ export async function finalMemory(
   return { memory, status: 'completed', usage };
 }
 
-class SessionVersion {
-  private readonly need: SessionNeed;
-  private readonly ports: SummaryPorts;
-  private readonly conversation: StoredConversation;
-  private readonly boundary: Boundary;
-  /** The boundaries at which earlier memories of the session have ended. */
-  private readonly bases: readonly Boundary[];
-  private readonly hash: string;
+/** @param waitMs how long to wait for one in the making */
+function askSession(
+  need: SessionNeed,
+  ports: SummaryPorts,
+  conversation: StoredConversation,
+  waitMs: number,
+): Promise<TextAnswer> {
+  const { strategy, history, boundaries, answer } = need;
+  const over = roundsOver(history, boundaries, answer, sha256Hex);
+  const last = over.at(-1);
+  const here = boundaries.at(history.messages.length);
+  const boundary = last && last.end > here.end ? last : here;
+  // A view's summary has another size, so neither may be taken for the other.
+  const hash = sha256Hex(`session ${strategyHash(strategy, ports.target.model)}`);
+  // The boundaries at which earlier memories of the session have ended.
+  const bases = over.filter(({ end }) => end < boundary.end);
+  const terms = termsOfAll(hash, boundary, bases);
+  return askText(terms, conversation, ports, Date.now() + waitMs, async () => {
+    const { counter } = await ports.counting();
+    return { material: new Material(rangeOf(need, boundary, counter), ports, counter, false) };
+  });
+}
 
-  constructor(need: SessionNeed, ports: SummaryPorts, conversation: StoredConversation) {
-    const { strategy, history, boundaries, answer } = need;
-    const over = roundsOver(history, boundaries, answer, sha256Hex);
-    const last = over.at(-1);
-    const here = boundaries.at(history.messages.length);
-    const boundary = last && last.end > here.end ? last : here;
-    this.need = need;
-    this.ports = ports;
-    this.conversation = conversation;
-    this.boundary = boundary;
-    this.bases = over.filter(({ end }) => end < boundary.end);
-    // A view's summary has another size, so neither may be taken for the other.
-    this.hash = sha256Hex(`session ${strategyHash(strategy, ports.target.model)}`);
-  }
-
-  /** @param waitMs how long to wait for one in the making */
-  ask(waitMs: number): Promise<TextAnswer> {
-    const { ports, conversation, boundary } = this;
-    const terms: TextTerms = {
-      strategyHash: this.hash,
-      boundary,
-      bases: this.bases,
-      startSequence: 0,
-      windowSize: null,
-      retryIntervalMs: TIME_LIMITS.summaryRestMs,
-      exclusive: 'boundary',
-    };
-    return askText(terms, conversation, ports, Date.now() + waitMs, async () => {
-      const { counter } = await ports.counting();
-      return { material: new Material(this.range(counter), ports, counter, false) };
-    });
-  }
-
-  private range(counter: TokenCounter): SummaryRange {
-    const { strategy, history, boundaries, answer } = this.need;
-    const { length } = history.messages;
-    const closing = this.boundary.end > length ? answer : undefined;
-    const prior = echoOf(history);
-    return {
-      history,
-      boundaries,
-      boundary: this.boundary,
-      pieceEnds: () => [...boundaries.upTo(length), ...(closing ? [this.boundary] : [])],
-      closing: closing && { index: length, role: 'assistant', text: closing.text, calls: [] },
-      ...(prior ? { prior } : {}),
-      limit: this.limit(counter, closing),
-      hints: hintsOf(strategy),
-      includeTrajectory: true,
-      retries: quickRetries(),
-    };
-  }
-
-  /** The most tokens: half of the messages, and all of a summary that came back among them. */
-  private limit(counter: TokenCounter, closing: Answer | undefined): number {
-    const { history, strategy } = this.need;
-    const known = countedEcho(history, counter)?.tokens ?? 0;
-    const all = tokensBetween(history, 0, history.messages.length, counter);
-    const half = known + Math.floor((all - known + counter.text(closing?.text ?? '')) / 2);
-    return Math.min(strategy.summary_max_tokens, Math.max(half, ROOM_OF_THE_FIRST));
-  }
+function rangeOf(
+  { strategy, history, boundaries, answer }: SessionNeed,
+  boundary: Boundary,
+  counter: TokenCounter,
+): SummaryRange {
+  const { length } = history.messages;
+  const closing = boundary.end > length ? answer : undefined;
+  const prior = echoOf(history);
+  // The most tokens: half of the messages, and all of a summary that came back among them.
+  const known = countedEcho(history, counter)?.tokens ?? 0;
+  const all = tokensBetween(history, 0, length, counter);
+  const half = known + Math.floor((all - known + counter.text(closing?.text ?? '')) / 2);
+  return {
+    history,
+    boundaries,
+    boundary,
+    pieceEnds: () => [...boundaries.upTo(length), ...(closing ? [boundary] : [])],
+    closing: closing && { index: length, role: 'assistant', text: closing.text, calls: [] },
+    ...(prior ? { prior } : {}),
+    limit: Math.min(strategy.summary_max_tokens, Math.max(half, ROOM_OF_THE_FIRST)),
+    hints: hintsOf(strategy),
+    includeTrajectory: true,
+    retries: quickRetries(),
+  };
 }

@@ -193,9 +193,9 @@ function promptOf(
     priorText,
     transcript,
     maxTokens: Math.floor(limit * (1 - LEDGER_SHARE)),
-    ...(hints === undefined ? {} : { hints }),
-    ...(windowStart === undefined ? {} : { windowStart }),
-    ...(windowMessage === undefined ? {} : { windowMessage }),
+    hints,
+    windowStart,
+    windowMessage,
   });
 }
 

@@ -15,13 +15,8 @@ import { OBJECT_KINDS, objectsOf } from '../conversation/sealed-objects.ts';
 import type { SavedPart, SavePlace } from '../object-backup.ts';
 import type { ConversationMemoryStub, ObjectCaller, TenantMemoryStub, UserMemoryStub } from '../objects.ts';
 import { isManifest, isRef } from '../refs/store.ts';
+import type { SavedConversation } from '../tenant/saved-tenant.ts';
 import type { RecordContent, SavedObjects, SavedWhole } from './contents.ts';
-
-interface Conversation {
-  readonly id: number;
-  readonly name: string;
-  readonly used: number | null;
-}
 
 /** An object whose rows are being saved. */
 interface RowsPlace {
@@ -35,11 +30,11 @@ interface RowsPlace {
 export type WalkPlace =
   | ({ readonly at: 'tenant' } & RowsPlace)
   | { readonly at: 'conversations'; readonly after: number }
-  | ({ readonly at: 'conversation'; readonly one: Conversation } & RowsPlace)
+  | ({ readonly at: 'conversation'; readonly one: SavedConversation } & RowsPlace)
   /** The objects of a conversation in R2: packs, and then the objects of each kind. */
   | {
       readonly at: 'objects';
-      readonly one: Conversation;
+      readonly one: SavedConversation;
       readonly parts: number;
       /** See `RowsPlace`. */
       readonly since: number;
@@ -138,23 +133,15 @@ export class TenantWalk {
     const after: WalkPlace = { at: 'conversations', after: 0 };
     if (rows.place === null) await this.ports.settled(this.id);
     if (this.only !== null) return { records: [], calls: 1, next: after };
-    const begun = this.ports.now();
-    const part = await this.ports.tenant(this.id)((stub) => stub.saveRows(rows.place));
-    const since = sinceOf(part, rows, begun);
-    if (part?.next) return this.partOf(named, part, since, { at: 'tenant', place: part.next, since });
-    return this.lastPartOf(named, part, since, after);
+    return this.rows(named, this.ports.tenant(this.id), rows, { at: 'tenant' }, after);
   }
 
   private async user(name: string, rows: RowsPlace): Promise<Step> {
     const named: Named = { of: 'user', name, used: null };
-    const begun = this.ports.now();
-    const part = await this.ports.user(name)((stub) => stub.saveRows(rows.place));
-    const since = sinceOf(part, rows, begun);
-    if (part?.next) return this.partOf(named, part, since, { at: 'user', name, place: part.next, since });
-    return this.lastPartOf(named, part, since, { at: 'users', after: name });
+    return this.rows(named, this.ports.user(name), rows, { at: 'user', name }, { at: 'users', after: name });
   }
 
-  private async conversation(one: Conversation, rows: RowsPlace): Promise<Step> {
+  private async conversation(one: SavedConversation, rows: RowsPlace): Promise<Step> {
     const begun = this.ports.now();
     const part = await this.ports.conversation(one.name)((stub) => stub.saveRows(rows.place));
     if (!part) return { records: [], calls: 1, next: { at: 'conversations', after: one.id } };
@@ -175,11 +162,21 @@ export class TenantWalk {
     return { records: [{ content }], calls: 1, next };
   }
 
-  /** The last part of an object without objects in R2; null if nothing is stored. */
-  private lastPartOf(named: Named, part: SavedPart | null, at: number, next: WalkPlace): Step {
-    if (!part) return { records: [], calls: 1, next };
-    const { records, calls } = this.partOf(named, part, at, next);
-    return { records: [...records, this.whole(named, part.part + 1, at)], calls, next };
+  /** A part of an object without objects in R2. @param after the place after its last one */
+  private async rows<Stub extends Pick<UserMemoryStub, 'saveRows'>>(
+    named: Named,
+    call: ObjectCaller<Stub>,
+    rows: RowsPlace,
+    here: { readonly at: 'tenant' } | { readonly at: 'user'; readonly name: string },
+    after: WalkPlace,
+  ): Promise<Step> {
+    const begun = this.ports.now();
+    const part = await call((stub) => stub.saveRows(rows.place));
+    if (!part) return { records: [], calls: 1, next: after };
+    const since = sinceOf(part, rows, begun);
+    if (part.next) return this.partOf(named, part, since, { ...here, place: part.next, since });
+    const { records, calls } = this.partOf(named, part, since, after);
+    return { records: [...records, this.whole(named, part.part + 1, since)], calls, next: after };
   }
 
   private whole({ of, name, used }: Named, parts: number, at: number): NewRecord {
@@ -290,8 +287,8 @@ export class TenantWalk {
  * As of when the rows of an object count as saved: a moment before part 0 was read, so that no
  * deletion during the backup falls between its parts.
  */
-function sinceOf(part: SavedPart | null, { since }: RowsPlace, begun: number): number {
-  return part?.part === 0 ? begun : (since ?? begun);
+function sinceOf(part: SavedPart, { since }: RowsPlace, begun: number): number {
+  return part.part === 0 ? begun : (since ?? begun);
 }
 
 /** Whether it is of a kind that a backup has, or need not have. */

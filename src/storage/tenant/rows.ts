@@ -181,11 +181,7 @@ export class TenantRows {
    * those that come afterwards are reported again.
    */
   release(conversation: NotedConversation): void {
-    this.forgetSums(conversation);
-    const id = this.idOf(conversation.name, conversation.notes);
-    if (id === undefined) return;
-    this.tables.change('DELETE FROM uses WHERE conversation_id = ?', id);
-    this.tables.change('DELETE FROM conversations WHERE conversation_id = ?', id);
+    this.leave(conversation, 'DELETE FROM conversations');
   }
 
   /**
@@ -206,11 +202,7 @@ export class TenantRows {
    * as unused before its next use.
    */
   retire(conversation: NotedConversation): void {
-    this.forgetSums(conversation);
-    const id = this.idOf(conversation.name, conversation.notes);
-    if (id === undefined) return;
-    this.tables.change('DELETE FROM uses WHERE conversation_id = ?', id);
-    this.tables.change('UPDATE conversations SET last_used = NULL WHERE conversation_id = ?', id);
+    this.leave(conversation, 'UPDATE conversations SET last_used = NULL');
   }
 
   /** The erasure in progress. */
@@ -255,9 +247,14 @@ export class TenantRows {
     return !this.tables.has('SELECT 1 FROM conversations LIMIT 1');
   }
 
-  private forgetSums({ name }: NotedConversation): void {
-    const id = this.idOf(name);
-    if (id !== undefined) this.usage.delete(id);
+  /** Forgets sums and refs. @param change of the row, unless it was noted again */
+  private leave({ name, notes }: NotedConversation, change: string): void {
+    const any = this.idOf(name);
+    if (any !== undefined) this.usage.delete(any);
+    const id = this.idOf(name, notes);
+    if (id === undefined) return;
+    this.tables.change('DELETE FROM uses WHERE conversation_id = ?', id);
+    this.tables.change(`${change} WHERE conversation_id = ?`, id);
   }
 
   /** @param notes if given, the conversation must not have been noted more often */

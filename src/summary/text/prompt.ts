@@ -28,11 +28,11 @@ export interface PromptInput {
   readonly transcript: string;
   /** The most tokens of the summary. */
   readonly maxTokens: number;
-  readonly hints?: SummaryHints;
+  readonly hints?: SummaryHints | undefined;
   /** The first sequence number of a rolling window. 0 if no round has left it yet. */
-  readonly windowStart?: number;
+  readonly windowStart?: number | undefined;
   /** The window's first message, as numbered in transcripts, which contain no sequence numbers. */
-  readonly windowMessage?: number;
+  readonly windowMessage?: number | undefined;
 }
 
 export interface Prompt {
