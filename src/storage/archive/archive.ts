@@ -12,10 +12,10 @@
  * are written together when the answer has ended, however it ended; if the model searches, the
  * messages are written before.
  *
- * New messages are packed (`packing.ts`), the packs written (`sealed-bucket.ts`), and the messages added to
- * the index (`rows.ts`). A writer that a deletion has overtaken is refused, even if another one has
- * started over, and deletes its packs. A pack's name includes its conversation, so no other
- * conversation shares it.
+ * New messages are packed (`packing.ts`), the packs written (`sealed-bucket.ts`), and the messages
+ * added to the index (`rows.ts`). A writer that a deletion has overtaken is refused, even if
+ * another one has started over, and deletes its packs. A pack's name includes its conversation, so
+ * no other conversation shares it.
  *
  * The preamble is listed but not searched. An archive named by a hash holds all conversations with
  * the same opening; there the query only searches the keys of the request's own array. `search.ts`
