@@ -253,20 +253,23 @@ describe('a tool', () => {
 
   it('with a name of 65 characters has one short name in definition, choice, history and answer', () => {
     const chosen = { type: 'function', function: { name: LONG } };
-    const call = { id: 'a', type: 'function', function: { name: LONG, arguments: '{}' } };
+    // The id of a call may be the same text.
+    const call = { id: LONG, type: 'function', function: { name: LONG, arguments: '{}' } };
     const { body, reader } = bridged({
       tools: [{ type: 'function', function: { name: LONG } }],
       tool_choice: chosen,
       messages: [
         user,
         { role: 'assistant', tool_calls: [call] },
-        { role: 'tool', tool_call_id: 'a', content: '' },
+        { role: 'tool', tool_call_id: LONG, content: '' },
       ],
     });
     const { tools, tool_choice, input } = JSON.parse(new TextDecoder().decode(body));
     const names = [tools[0].name, tool_choice.name, input[1].name];
     expect(new Set(names).size).toBe(1);
     expect(names[0]).toMatch(/^tool_[\w-]{43}$/);
+    expect(input[1].call_id).toMatch(/^call_[\w-]{43}$/);
+    expect(input[2].call_id).toBe(input[1].call_id);
 
     const output = [{ type: 'function_call', call_id: 'b', name: names[0], arguments: '{}' }];
     const answer = reader.answer(new TextEncoder().encode(JSON.stringify({ output })));
