@@ -48,7 +48,7 @@ const options = { marks: true, prices: PRICES };
 
 describe('a view with marks', () => {
   it('says the same as without, has few marks, and breaks no rule of the format', () => {
-    const numRuns = runs(40, 150);
+    const numRuns = runs(20, 150);
     let marks = 0;
     fc.assert(
       fc.property(long, autoStrategy, fc.boolean(), (conversation, input, retrieval) => {
@@ -69,7 +69,7 @@ describe('a view with marks', () => {
   });
 
   it('keeps them where they are until the frontier moves, and then has the last one that still holds', () => {
-    const numRuns = runs(10, 50);
+    const numRuns = runs(5, 50);
     let held = 0;
     fc.assert(
       fc.property(long, autoStrategy, (conversation, input) => {

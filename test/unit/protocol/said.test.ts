@@ -125,7 +125,7 @@ describe('a conversation whose client moves its cache marks, and writes texts as
           );
         },
       ),
-      { numRuns: runs(25, 60), endOnFailure: true },
+      { numRuns: runs(13, 60), endOnFailure: true },
     );
   });
 });

@@ -151,7 +151,7 @@ describe('results in a view', () => {
   const room = fc.option(fc.integer({ min: 100, max: 130 }), { nil: undefined });
 
   it('answer other calls as storage would, or not at all', async () => {
-    const numRuns = runs(600, 2_000);
+    const numRuns = runs(300, 2_000);
     let answered = 0;
     const property = fc.asyncProperty(
       content,

@@ -201,7 +201,7 @@ describe('a report of a view in an isolate that has sent the one before', () => 
           }
         },
       ),
-      { numRuns: runs(8, 100), endOnFailure: true },
+      { numRuns: runs(4, 100), endOnFailure: true },
     );
     expect(found).toBeGreaterThan(0);
   });

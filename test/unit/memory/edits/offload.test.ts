@@ -86,7 +86,7 @@ describe('head and tail', () => {
           expect(Math.max(counter.text(first), counter.text(last))).toBeLessThanOrEqual(tokens);
         },
       ),
-      { numRuns: runs(30, 300), endOnFailure: true },
+      { numRuns: runs(15, 300), endOnFailure: true },
     );
   });
 });

@@ -150,7 +150,7 @@ describe('views with digests', () => {
           expect(earlier ? brokenPrefix(earlier, later) : []).toEqual([]);
         }
       }),
-      { numRuns: runs(10, 60) },
+      { numRuns: runs(5, 60) },
     );
   });
 });
@@ -169,7 +169,7 @@ describe('a strategy', () => {
 
 describe('a digest of an output that has left the view', () => {
   it('no longer needs to be known: the view is the same without it', () => {
-    const numRuns = runs(40, 300);
+    const numRuns = runs(20, 300);
     let covered = 0;
     fc.assert(
       fc.property(
@@ -198,7 +198,7 @@ describe('a digest of an output that has left the view', () => {
 
 describe('a summary of outputs with digests', () => {
   it('is shown wherever the plan counts on it, with or without their texts', () => {
-    const numRuns = runs(40, 400);
+    const numRuns = runs(20, 400);
     let covering = 0;
     const conversation = fc.oneof(lateRichConversation, richConversation);
     fc.assert(

@@ -183,7 +183,7 @@ describe('what is purged', () => {
         }
         for (const call of last.values()) expect(purged.has(call)).toBe(false);
       }),
-      { numRuns: runs(20, 100) },
+      { numRuns: runs(10, 100) },
     );
   });
 
@@ -216,7 +216,7 @@ describe('what is purged', () => {
           if (removal.kind === 'input')
             expect(Object.keys(JSON.parse(removal.replacement))).toEqual(['_removed']);
       }),
-      { numRuns: runs(20, 100) },
+      { numRuns: runs(10, 100) },
     );
   });
 

@@ -355,7 +355,7 @@ describe('every view with outputs after its summary', () => {
     }));
 
   it('keeps the laws, keeps its outputs until the frontier moves, and is given none over its budget', () => {
-    const numRuns = runs(30, 150);
+    const numRuns = runs(15, 150);
     let filled = 0;
     fc.assert(
       fc.property(
@@ -384,7 +384,7 @@ describe('every view with outputs after its summary', () => {
   });
 
   it('is recognized with them when it comes back', () => {
-    const numRuns = runs(15, 50);
+    const numRuns = runs(8, 50);
     let filled = 0;
     fc.assert(
       fc.property(richConversation, strategy, (given, input) => {

@@ -145,7 +145,7 @@ describe('what is said again', () => {
           );
         }
       }),
-      { numRuns: runs(40, 100), endOnFailure: true },
+      { numRuns: runs(20, 100), endOnFailure: true },
     );
   });
 
@@ -159,7 +159,7 @@ describe('what is said again', () => {
           new Map([...early].toSorted(([a], [b]) => a - b)),
         );
       }),
-      { numRuns: runs(40, 200), endOnFailure: true },
+      { numRuns: runs(20, 200), endOnFailure: true },
     );
   });
 });

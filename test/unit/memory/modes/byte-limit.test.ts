@@ -181,7 +181,7 @@ describe('generated threads of images', () => {
           }
         }
       }),
-      { numRuns: runs(24, 400) },
+      { numRuns: runs(12, 400) },
     );
     expect(shrunk).toBeGreaterThan(0);
   });
@@ -220,7 +220,7 @@ describe('generated threads of images', () => {
             expect(plan.thinking?.blocksBefore ?? 0).toBe(leftOf(at - 1));
         }
       }),
-      { numRuns: runs(24, 200) },
+      { numRuns: runs(12, 200) },
     );
     expect(moves).toBeGreaterThan(5);
   });

@@ -64,7 +64,7 @@ describe('the views of a conversation with such requests', () => {
           }
         },
       ),
-      { numRuns: runs(16, 100), endOnFailure: true },
+      { numRuns: runs(8, 100), endOnFailure: true },
     );
   });
 });

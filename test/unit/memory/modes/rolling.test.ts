@@ -331,7 +331,7 @@ describe('a rolling view', () => {
           }
         },
       ),
-      { numRuns: runs(24, 200), endOnFailure: true },
+      { numRuns: runs(12, 200), endOnFailure: true },
     );
   });
 
@@ -362,7 +362,7 @@ describe('a rolling view', () => {
           }
         },
       ),
-      { numRuns: runs(16, 300), endOnFailure: true },
+      { numRuns: runs(8, 300), endOnFailure: true },
     );
   });
 });

@@ -332,7 +332,7 @@ describe('summarize', () => {
 });
 
 describe('every summarized conversation', () => {
-  const RUNS = { numRuns: runs(16, 60), endOnFailure: true };
+  const RUNS = { numRuns: runs(8, 60), endOnFailure: true };
   const words = fc.constantFrom<ViewOptions>({ words: asLongAsAllowed }, { words: short });
 
   /** The array at each request point. */
@@ -448,7 +448,7 @@ describe('every summarized conversation', () => {
   it('is often summarized, in each of its forms', () => {
     const forms = new Set<string | undefined>();
     for (const [body, strategy] of fc.sample(fc.tuple(conversation, summarizeStrategy), {
-      numRuns: runs(50, 200),
+      numRuns: runs(25, 200),
       seed: 7,
     }))
       forms.add(viewOf(body, strategy).view.summary?.form);

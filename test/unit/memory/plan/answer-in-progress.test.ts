@@ -48,7 +48,7 @@ const NOTHING_KEPT = { mode: 'auto', token_budget: 3, compact_keep: 0, compact_k
 
 describe.each(Object.entries(PROTOCOLS))('the answer that an array of %s ends with', (_, view) => {
   it('is whole in every view', () => {
-    const numRuns = runs(24, 80);
+    const numRuns = runs(12, 80);
     let edited = 0;
     fc.assert(
       fc.property(

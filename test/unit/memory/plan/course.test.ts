@@ -54,7 +54,7 @@ describe('the course of a conversation', () => {
         for (const { messages, before } of requests)
           expect(before).toBe(viewOf(upTo(sent, messages), input).report.tokens?.before);
       }),
-      { numRuns: runs(12, 30) },
+      { numRuns: runs(6, 30) },
     );
   });
 
@@ -70,7 +70,7 @@ describe('the course of a conversation', () => {
           }
         },
       ),
-      { numRuns: runs(12, 60) },
+      { numRuns: runs(6, 60) },
     );
   });
 

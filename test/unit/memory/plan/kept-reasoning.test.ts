@@ -82,7 +82,7 @@ describe('reasoning that is kept beside an array', () => {
         const [one = 0, other = 0] = [inArray, beside].map(({ report }) => report.tokens?.after);
         expect(Math.abs(one - other)).toBeLessThan(inArray.view.summary || inArray.view.trim ? 20 : 1);
       }),
-      { numRuns: runs(60, 200), endOnFailure: true },
+      { numRuns: runs(30, 200), endOnFailure: true },
     );
   });
 

@@ -29,7 +29,7 @@ import {
   viewOf,
 } from '../../../support/laws/view-of.ts';
 
-const RUNS = { numRuns: runs(20, 60), endOnFailure: true };
+const RUNS = { numRuns: runs(10, 60), endOnFailure: true };
 
 interface Case {
   readonly body: ConversationBody;

@@ -44,7 +44,7 @@ import {
   viewsOf,
 } from '../../../support/laws/view-of.ts';
 
-const RUNS = { numRuns: runs(16, 60), endOnFailure: true };
+const RUNS = { numRuns: runs(8, 60), endOnFailure: true };
 
 type Case = [body: ConversationBody, input: MemoryStrategyRequest, options: ViewOptions];
 

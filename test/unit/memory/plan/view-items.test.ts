@@ -27,7 +27,7 @@ describe('the items of a view', () => {
         expect(counts).toEqual(reported(viewed));
         expect(new Set(items.map(({ name }) => name)).size).toBe(items.length);
       }),
-      { numRuns: runs(40, 200), endOnFailure: true },
+      { numRuns: runs(20, 200), endOnFailure: true },
     );
   });
 });

@@ -28,7 +28,7 @@ import {
   viewsOf,
 } from '../../../support/laws/view-of.ts';
 
-const RUNS = { numRuns: runs(40, 120), endOnFailure: true };
+const RUNS = { numRuns: runs(20, 120), endOnFailure: true };
 const MODEL = 'anthropic/claude-fable-5.2';
 /** Of models that drop what the other one refuses. */
 const DROPPING = 'gpt-6.2-sol';

@@ -168,7 +168,7 @@ describe('outputs that were missed', () => {
       minLength: 20,
       maxLength: 45,
     });
-    const numRuns = runs(8, 40);
+    const numRuns = runs(4, 40);
     let missed = 0;
     fc.assert(
       fc.property(reads, (all) => {

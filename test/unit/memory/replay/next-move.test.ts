@@ -98,7 +98,7 @@ describe('a move that waits', () => {
           }
         },
       ),
-      { numRuns: runs(20, 100), endOnFailure: true },
+      { numRuns: runs(10, 100), endOnFailure: true },
     );
     expect(judged).toBeGreaterThan(5);
   });
@@ -141,7 +141,7 @@ describe('a budget that is hard', () => {
           ).toEqual([]);
         }
       }),
-      { numRuns: runs(12, 100) },
+      { numRuns: runs(6, 100) },
     );
   });
 

@@ -200,7 +200,7 @@ describe('large outputs of generated conversations', () => {
           if (viewed.plan.replay.moves.some(({ trigger }) => trigger === 'large_output')) early++;
         }
       }),
-      { numRuns: runs(60, 200) },
+      { numRuns: runs(30, 200) },
     );
     expect(early).toBeGreaterThan(0);
   });

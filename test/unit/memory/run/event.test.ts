@@ -54,7 +54,7 @@ const anyView = fc.oneof(
 );
 
 /** Asks something of the view of any request. */
-const ofAnyView = (ask: (viewed: Viewed) => void, numRuns = runs(40, 100)): void =>
+const ofAnyView = (ask: (viewed: Viewed) => void, numRuns = runs(20, 100)): void =>
   fc.assert(
     fc.property(anyView, ([sent, input, options]) => ask(viewOf(sent, input, options))),
     { numRuns },

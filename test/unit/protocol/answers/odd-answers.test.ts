@@ -206,7 +206,7 @@ function messageEvents(mark: () => string, name: string): Json[] {
   ];
 }
 
-const RUNS = { numRuns: runs(250, 2_000) };
+const RUNS = { numRuns: runs(125, 2_000) };
 
 const FORMATS = [
   { name: 'chat', format: chatFormat, events: chatChunks, body: chatBody, end: ['[DONE]'] },

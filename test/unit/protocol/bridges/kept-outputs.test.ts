@@ -141,7 +141,7 @@ describe('the outputs of earlier answers', () => {
         }
         if (hasOpenRound) expect(found.get(body.length - open.length)?.json).toBe('open');
       }),
-      { numRuns: runs(150, 600), endOnFailure: true },
+      { numRuns: runs(75, 600), endOnFailure: true },
     );
   });
 

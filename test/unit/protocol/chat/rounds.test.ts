@@ -216,7 +216,7 @@ describe('the view after a completion with rounds', () => {
         const { known, next } = played(rounds.map(ofAnswer), ofAnswer(answer));
         expect(next).toEqual(known);
       }),
-      { numRuns: runs(100, 300) },
+      { numRuns: runs(50, 300) },
     );
   });
 });

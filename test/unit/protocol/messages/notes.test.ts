@@ -66,7 +66,7 @@ const bodyOf = (messages: readonly Json[]): Json => ({
 
 describe('a note with an end', () => {
   it('F29: is shown as long as in the array of the caller, in every view', () => {
-    const numRuns = runs(24, 80);
+    const numRuns = runs(12, 80);
     let edited = 0;
     fc.assert(
       fc.property(

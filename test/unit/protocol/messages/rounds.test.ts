@@ -103,7 +103,7 @@ describe('the view after an answer with rounds', () => {
         );
         expect(next).toEqual(known);
       }),
-      { numRuns: runs(100, 300) },
+      { numRuns: runs(50, 300) },
     );
   });
 });

@@ -112,7 +112,7 @@ describe('a running turn with a budget of thinking', () => {
   });
 
   it('F30: begins with its thinking, whatever else holds its steps', () => {
-    const numRuns = runs(8, 60);
+    const numRuns = runs(4, 60);
     let edited = 0;
     fc.assert(
       fc.property(

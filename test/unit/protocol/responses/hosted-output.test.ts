@@ -239,7 +239,7 @@ describe.each([
           before = sent;
         }
       }),
-      { numRuns: runs(50, 100), endOnFailure: true },
+      { numRuns: runs(25, 100), endOnFailure: true },
     );
     expect(edited).toBeGreaterThan(0);
   });

@@ -211,7 +211,7 @@ describe('whatever the answers', () => {
           if (item.type === 'reasoning') expect(output[index + 1]?.type).not.toBe('reasoning');
         }
       }),
-      { numRuns: runs(100, 300) },
+      { numRuns: runs(50, 300) },
     );
   });
 });
@@ -239,7 +239,7 @@ describe('an answer that the upstream does not store', () => {
         for (const [index, item] of rest.entries())
           if (item.type === 'reasoning') expect(rest[index + 1]?.type).not.toBe('reasoning');
       }),
-      { numRuns: runs(100, 300) },
+      { numRuns: runs(50, 300) },
     );
   });
 

@@ -236,7 +236,7 @@ describe('any conversation with reasoning items', () => {
           }
         },
       ),
-      { numRuns: runs(15, 150), endOnFailure: true },
+      { numRuns: runs(8, 150), endOnFailure: true },
     );
     expect(cleared).toBeGreaterThan(0);
   });

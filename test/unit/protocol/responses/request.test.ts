@@ -107,7 +107,7 @@ describe('a body of the Responses API', () => {
         const view = JSON.parse(new TextDecoder().decode(viewOfRequest(request, strategy).bytes));
         expect(Array.isArray(view.input)).toBe(true);
       }),
-      { numRuns: runs(50, 300) },
+      { numRuns: runs(25, 300) },
     );
   });
 });

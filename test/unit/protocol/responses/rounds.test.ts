@@ -172,7 +172,7 @@ describe('the view after a response with rounds', () => {
           expect(responsesViolations({ ...request, input: [...next, ...results, AND_NOW] })).toEqual([]);
         },
       ),
-      { numRuns: runs(100, 300) },
+      { numRuns: runs(50, 300) },
     );
   });
 });

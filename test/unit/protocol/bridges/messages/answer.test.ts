@@ -357,7 +357,7 @@ describe('a stream of Messages in chat', () => {
         expect(stream.kept?.message).toEqual(kept?.message);
         expect(sse.endsWith('data: [DONE]\n\n')).toBe(true);
       }),
-      { numRuns: runs(30, 400) },
+      { numRuns: runs(15, 400) },
     );
   });
 

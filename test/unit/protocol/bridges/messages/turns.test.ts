@@ -364,7 +364,7 @@ describe.each([
   ['plain', conversation],
   ['rich', richConversation],
 ])('any conversation in Messages, %s', (_, any) => {
-  const RUNS = { numRuns: runs(30, 400) };
+  const RUNS = { numRuns: runs(15, 400) };
 
   it('is accepted by the API', () => {
     fc.assert(

@@ -11,7 +11,7 @@ import { responsesViolations } from '../../../../../tools/upstream/strict-respon
 import { runs } from '../../../../support/laws/runs.ts';
 import { answered, bodyOf, choicesOf, deltasOf, inputOf, type Json, streamed } from './bridged.ts';
 
-const RUNS = { numRuns: runs(60, 300) };
+const RUNS = { numRuns: runs(30, 300) };
 const HEAD = { id: 'resp_7', created_at: 1_790_000_000, model: 'gpt-6.1-sol' };
 const USAGE = { input_tokens: 5, output_tokens: 2, total_tokens: 7 };
 const ASKS = { stream_options: { include_usage: true } };
