@@ -190,7 +190,6 @@ class Search {
   }
 
   private item(item: JsonSpan, at: Position): StoredName | undefined {
-    if (item.kind !== 'object') return fault(at.path, 'must be an object');
     const known = this.known(item, at);
     if ('param' in known) return known;
     const type = this.textIn(known.get('type'));
@@ -227,7 +226,6 @@ class Search {
     if (at.level > MOST_LEVELS) return tooDeep(at);
     return first(elementsOf(this.bytes, tools), (tool, index) => {
       const place = new Position(index, at);
-      if (tool.kind !== 'object') return fault(place.path, 'must be an object');
       const known = this.known(tool, place);
       if ('param' in known) return known;
       const type = this.textIn(known.get('type'));
@@ -248,6 +246,7 @@ class Search {
 
   /** The members of an object by key. Duplicates are refused. */
   private known(object: JsonSpan, at: Position): Map<string, JsonSpan> | StoredName {
+    if (object.kind !== 'object') return fault(at.path, 'must be an object');
     const known = new Map<string, JsonSpan>();
     for (const { key, value } of membersOf(this.bytes, object)) {
       if (known.has(key)) return fault(`${at.path}.${key}`, 'occurs twice, and may occur once');

@@ -148,13 +148,7 @@ export class ChatRequest extends ModelRequest {
       ...(injected.length > 0 ? [injectionSplice(this.messages, injected)] : []),
       ...added.splices,
       ...memberSplices(this.root, isOwnField, members),
-      ...viewSplices(
-        this,
-        view,
-        (message) => hasMark(this, message),
-        {},
-        { marked: this.markedMessages(view, marks, movesMark), thinkingFrom },
-      ),
+      ...viewSplices(this, view, { marked: this.markedMessages(view, marks, movesMark), thinkingFrom }),
     ];
     return spliceBody(this.bytes, splices, kept);
   }
@@ -188,7 +182,7 @@ export function writeCompactedMessages(request: ChatRequest, view: View | undefi
   const messages = fieldOf(request.root, 'messages');
   if (!messages) throw new Error('a chat request without messages was read');
   return splice(request.bytes, messages, [
-    ...viewSplices(request, view, () => false, { [COMPACTED_MARK]: true }),
+    ...viewSplices(request, view, { isCompacted: true }),
     ...newMarks(request, view),
   ]);
 }
@@ -216,8 +210,10 @@ function isChanged(view: View | undefined, index: number): boolean {
   return view.removals.has(index) || openingOf(view, index) !== undefined;
 }
 
-/** How a view is written that goes upstream. */
+/** How a view is written. */
 interface WrittenView {
+  /** Whether it goes to the caller, who gets marks with what Precis has added. */
+  readonly isCompacted?: boolean;
   /** The messages that get a mark of the prompt cache. */
   readonly marked?: readonly number[];
   /** See `Additions`. */
@@ -226,14 +222,12 @@ interface WrittenView {
 
 const NO_REMOVALS: readonly Removal[] = [];
 
-/** @param losesMark whether one of Precis's marks is cut from a message */
 function viewSplices(
   request: ChatRequest,
   view: View | undefined,
-  losesMark: (message: ChatMessage) => boolean,
-  newFields: object,
-  { marked = [], thinkingFrom: from = 0 }: WrittenView = {},
+  { isCompacted = false, marked = [], thinkingFrom: from = 0 }: WrittenView,
 ): Splice[] {
+  const newFields = isCompacted ? { [COMPACTED_MARK]: true } : {};
   const thinkingFrom = Math.max(from, view?.thinkingFrom ?? 0);
   const { summary, recap } = view ?? {};
   const replaced = view && replacedBySummary(view);
@@ -263,7 +257,8 @@ function viewSplices(
     }
     const repeated = rounds && repeatedFields(request.bytes, message.span, rounds.json, isCleared);
     splices.push(...(repeated?.splices ?? []));
-    splices.push(...cutFields(request, message, { losesMark: losesMark(message), isCleared, repeated }));
+    const losesMark = !isCompacted && hasMark(request, message);
+    splices.push(...cutFields(request, message, { losesMark, isCleared, repeated }));
     const isMarked = marked.includes(index) && repeated?.isSilent !== true;
     const marks = isMarked ? request.cacheMarks : undefined;
     const opened = openingOf(view, index);

@@ -27,7 +27,9 @@ export function toolsFrom(
 ): ToolFields {
   const all = asObjects(tools);
   if (all.length === 0) return { tools: [], isForced: false };
-  const { mode, allowed } = choiceIn(choice);
+  const isListed = asObject(choice).type === LISTED;
+  const { mode, tools: listed } = isListed ? listIn(choice) : { mode: choice };
+  const allowed = Array.isArray(listed) ? new Set(listed.map(nameOf)) : undefined;
   const left = allowed ? all.filter((tool) => allowed.has(nameOf(tool))) : all;
   const wished = chosen(mode, names);
   const isForced = wished.type === 'any' || wished.type === 'tool';
@@ -43,19 +45,7 @@ export function toolsFrom(
   };
 }
 
-interface Choice {
-  /** A word, or the tool that has to be called. */
-  readonly mode: unknown;
-  /** The names of the tools that may be called. */
-  readonly allowed?: ReadonlySet<string>;
-}
-
-function choiceIn(choice: unknown): Choice {
-  if (asObject(choice).type !== LISTED) return { mode: choice };
-  const { mode, tools } = listIn(choice);
-  return { mode, ...(Array.isArray(tools) ? { allowed: new Set(tools.map(nameOf)) } : {}) };
-}
-
+/** @param mode a word, or the tool that has to be called */
 function chosen(mode: unknown, names: ShortNames): JsonObject {
   if (isObject(mode)) return { type: 'tool', name: names.short(nameOf(mode), 'tool_') };
   if (mode === 'none') return { type: 'none' };
