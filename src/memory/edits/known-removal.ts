@@ -13,15 +13,13 @@ export interface RemovalSettings {
   readonly refs: RefNamer | undefined;
 }
 
-/** The settings of a strategy that removes nothing from a message. */
+/** @param given the strategy, and what else the removals of its edits depend on */
 export function settingsOf(
-  strategy: object,
-  {
-    counter,
-    refs,
-  }: { readonly counter: { readonly tokenizer: unknown }; readonly refs: RefNamer | undefined },
+  given: unknown,
+  context: { readonly counter: { readonly tokenizer: unknown }; readonly refs: RefNamer | undefined },
 ): RemovalSettings {
-  return { strategy: JSON.stringify(strategy), tokenizer: counter.tokenizer, refs };
+  const { counter, refs } = context;
+  return { strategy: JSON.stringify(given), tokenizer: counter.tokenizer, refs };
 }
 
 /** The removals of one message under the same settings, by name; null where it must stay. */

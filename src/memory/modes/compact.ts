@@ -5,7 +5,7 @@ import { once } from '../../lib/once.ts';
 import type { History } from '../conversation/history.ts';
 import { type CompactContext, compactUnit } from '../edits/compact.ts';
 import { compactHosted } from '../edits/hosted.ts';
-import { removalsUnder } from '../edits/known-removal.ts';
+import { removalsUnder, settingsOf } from '../edits/known-removal.ts';
 import { createPreviewWriter } from '../edits/preview.ts';
 import { freedBy, type Removal } from '../edits/removal.ts';
 import { CursorMover } from '../replay/cursor-mover.ts';
@@ -85,10 +85,8 @@ export function compactContext(
   { messages, idle }: History,
   context: PlanContext,
 ): CompactContext {
-  const { refs, counter, unedited = [] } = context;
   const keep = strategy.compact_offload;
-  const given = JSON.stringify([strategy, unedited, idle]);
-  const settings = { strategy: given, tokenizer: counter.tokenizer, refs };
+  const settings = settingsOf([strategy, [...(context.unedited ?? [])], idle], context);
   return { ...context, keep, settings, writer: createPreviewWriter(messages, context) };
 }
 
