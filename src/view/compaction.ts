@@ -102,11 +102,9 @@ function untouched({ summary: _, ...report }: Report): Report {
 /** The summary, and all messages that it does not cover, as JSON. */
 function heldBy({ messages, compacted }: ModelRequest, view: View | undefined): string {
   const summary = view?.summary;
-  const covered = (index: number): boolean =>
-    summary !== undefined && (view?.dropped.has(index) === true || summary.request?.message === index);
   const stands = new Set(compacted);
   const rest = messages.filter((message, index) =>
-    message.role === 'preamble' ? stands.has(message) : !covered(index),
+    message.role === 'preamble' ? stands.has(message) : !(view?.summary && isCovered(index, view)),
   );
   // Preamble before the first uncovered message belongs to the beginning, too.
   const tail = rest.findIndex(({ role }) => role !== 'preamble');
@@ -114,6 +112,11 @@ function heldBy({ messages, compacted }: ModelRequest, view: View | undefined): 
   const texts = rest.map(({ json }) => decoder.decode(json));
   const block = summary ? [JSON.stringify({ role: 'user', content: summary.block })] : [];
   return [...texts.slice(0, before), ...block, ...texts.slice(before)].join(',');
+}
+
+/** Whether a summary is in the view instead of a message, or before its text. */
+function isCovered(index: number, { dropped, summary }: View): boolean {
+  return dropped.has(index) || summary?.request?.message === index;
 }
 
 /**
@@ -125,12 +128,11 @@ function heldBy({ messages, compacted }: ModelRequest, view: View | undefined): 
 function recentUsers(
   messages: readonly WireMessage[],
   { units, turns, echo }: History,
-  { dropped, summary }: View,
+  view: View,
   tokensOf: (message: WireMessage) => number,
   first: number | undefined,
 ): WireMessage[] {
-  const isCovered = (index: number): boolean => dropped.has(index) || summary?.request?.message === index;
-  const asked = first !== undefined && isCovered(first) ? messages[first] : undefined;
+  const asked = first !== undefined && isCovered(first, view) ? messages[first] : undefined;
   const tokens = asked ? tokensOf(asked) : 0;
   const kept = asked && tokens <= RECENT_USER_TOKENS / 2 ? [asked] : [];
   const recent: WireMessage[] = [];
@@ -138,7 +140,7 @@ function recentUsers(
   for (const turn of turns.toReversed()) {
     const index = units[turn]?.first ?? -1;
     const message = messages[index];
-    if (!message || !isCovered(index) || index === echo?.message || kept.includes(message)) continue;
+    if (!message || !isCovered(index, view) || index === echo?.message || kept.includes(message)) continue;
     room -= tokensOf(message);
     // The current request stays, however long it is.
     if (room < 0 && recent.length > 0) break;

@@ -23,9 +23,7 @@ export function withNotices(
     terms.windowAssumed && strategy.context_window_tokens === undefined && limit === undefined;
   if (isUnknown && (report.tokens?.after ?? tokensOf(history)) > SMALLEST_WINDOW)
     notices.push('window_unknown');
-  return notices.length === 0
-    ? report
-    : { ...report, warnings: [...new Set([...report.warnings, ...notices])] };
+  return { ...report, warnings: [...new Set([...report.warnings, ...notices])] };
 }
 
 /** Whether a request is unchanged since its strategy names no budget and no trigger. */

@@ -64,8 +64,7 @@ export interface OfferedTools {
 }
 
 /**
- * The tools for a request. They depend on strategy, tools, key and the labels of writable blocks
- * alone, and never on the conversation: a list of tools that changes would break the cached prefix.
+ * The tools for a request.
  *
  * @param strategy the one that acts
  * @param searches what the deployment's searches go by

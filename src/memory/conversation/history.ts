@@ -119,22 +119,19 @@ export interface History {
   readonly requestPoints: readonly RequestPoint[];
 }
 
-interface OpenUnit {
+/** A unit as it is read. */
+interface OpenUnit extends Writable<Unit> {
   /** The unit that this one was merged into. */
   within?: OpenUnit;
-  kind: Unit['kind'];
-  first: number;
-  last: number;
   outputs: Output[];
-  step: boolean;
-  unanswered: number;
   /** Its late results; for a late unit, the unit with the call. */
   late?: { readonly unit: OpenUnit; readonly message: number; readonly further: boolean }[];
   caller?: OpenUnit;
-  spans?: boolean;
   /** Whether the model can't call a tool without it. */
   loads?: boolean;
 }
+
+type Writable<Read> = { -readonly [Member in keyof Read]: Read[Member] };
 
 /** Answers from the use of a tool of the upstream to its result. */
 interface HostedRun {

@@ -24,10 +24,7 @@ const SYMBOL = 0.01;
 /** A quantity with its unit: `1.25s`, `190kB`. */
 export const MEASURE = /^\d+(?:\.\d+)?(?:[mnu]?s|[mhdx]|px|r?em|[kmgt]i?b?|b|th|st|nd|rd)$/i;
 
-/**
- * The first matching form counts. After a repeated part comes something that can't begin it, so
- * that no form backtracks far.
- */
+/** See `LiteralRules`. */
 const FORMS: readonly LiteralForm<number>[] = [
   // URLs
   { form: NAME, expression: /^[a-z][a-z\d+.-]{1,15}:\/\/\/?[^/]/i, has: 'a:/' },
@@ -139,7 +136,7 @@ export function* byDistinction(
 ): Generator<CountedLiteral> {
   const best = bestFor(each, most);
   const weights = [...new Set(best.map(({ literal }) => literal.weight))].sort((a, b) => b - a);
-  let counted: CountedCandidate[] = [];
+  let counted: (CountedLiteral & Placed)[] = [];
   for (const [index, weight] of weights.entries()) {
     for (const { literal, place } of best) {
       if (literal.weight !== weight) continue;
@@ -156,21 +153,17 @@ export function* byDistinction(
   }
 }
 
-interface CountedCandidate extends CountedLiteral, Scored {
-  readonly place: number;
-}
-
-interface Scored {
+interface Placed {
   readonly score: number;
-}
-
-const higherFirst = (a: Scored, b: Scored): number => b.score - a.score;
-
-interface Candidate extends Scored {
-  readonly literal: Literal;
   /** In the order of the text. */
   readonly place: number;
 }
+
+interface Candidate extends Placed {
+  readonly literal: Literal;
+}
+
+const higherFirst = (a: Placed, b: Placed): number => b.score - a.score;
 
 /** The best literals for their characters, without duplicates. Holds at most twice as many. */
 function bestFor(each: (take: Take) => void, most: number): Candidate[] {

@@ -107,10 +107,7 @@ export function summarizes(strategy: MemoryStrategy): strategy is SummarizingStr
 }
 
 /** Whether requests are forwarded unchanged, whatever the upstream. */
-export function passesThrough(strategy: {
-  readonly mode: Mode;
-  readonly cache_marks?: CacheMarksChoice | undefined;
-}): boolean {
+export function passesThrough(strategy: Pick<MemoryStrategy, 'mode' | 'cache_marks'>): boolean {
   return modeOf(strategy).passesThrough === true && !asksForMarks(strategy);
 }
 

@@ -32,15 +32,8 @@ const pricedTokensSchema = z.strictObject({
 /** What a calculation without a cache would claim: removed tokens at the price of fresh input. */
 const savingSchema = z.strictObject({ tokens: z.int(), amount: balance });
 
-export const billSchema = z.strictObject({
-  unit: z.literal('nanodollars'),
-  /** Whose prices these are. */
-  family: z.string(),
-  /**
-   * Present if cache writes that the upstream does not report are estimated, so that all amounts
-   * are only about right.
-   */
-  about: z.literal(true).exactOptional(),
+/** What bills and their sums have in common. */
+const AMOUNTS = {
   /** All model calls of the request, as the upstream counted them. */
   sent: pricedTokensSchema.nullable(),
   /** The whole array in one call, with the hits that it would have had in the vendor's cache. */
@@ -59,6 +52,18 @@ export const billSchema = z.strictObject({
   gross: savingSchema.nullable(),
   /** The part of `gross` that no earlier request of the conversation had. */
   unique: savingSchema.nullable(),
+};
+
+export const billSchema = z.strictObject({
+  unit: z.literal('nanodollars'),
+  /** Whose prices these are. */
+  family: z.string(),
+  /**
+   * Present if cache writes that the upstream does not report are estimated, so that all amounts
+   * are only about right.
+   */
+  about: z.literal(true).exactOptional(),
+  ...AMOUNTS,
 });
 name(billSchema, 'Bill');
 
@@ -110,13 +115,7 @@ export const shownSumsSchema = z.strictObject({
   about: count
     .exactOptional()
     .describe('How many of the billed requests have estimated cache writes; absent for none.'),
-  sent: pricedTokensSchema.nullable(),
-  would_be: pricedTokensSchema.nullable(),
-  actual: spent.nullable(),
-  net: balance.nullable(),
-  debits: billSchema.shape.debits,
-  gross: savingSchema.nullable(),
-  unique: savingSchema.nullable(),
+  ...AMOUNTS,
 });
 name(shownSumsSchema, 'BillSums');
 

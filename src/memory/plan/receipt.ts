@@ -41,21 +41,11 @@ export interface ReceiptFacts {
 
 export function receiptHashes(facts: ReceiptFacts, digest: Digest): ReceiptHashes {
   const of = (value: unknown): string => digest(JSON.stringify(value) ?? '');
-  const {
-    model = null,
-    tools = null,
-    answerTokens,
-    terms,
-    measure,
-    limit,
-    bytes,
-    report,
-    rounds = [],
-  } = facts;
+  const { terms, measure, limit, bytes, report, rounds = [] } = facts;
   return {
     array: of(facts.array),
     text: of([facts.text.array ?? null, facts.text.tools ?? null]),
-    request: of([model, tools, answerTokens]),
+    request: of([facts.model ?? null, facts.tools ?? null, facts.answerTokens]),
     strategy: of(sorted(facts.strategy)),
     prices: of([sorted(terms), measure, limit, ...(bytes === undefined ? [] : [bytes])]),
     plan: of(planFacts(facts)),

@@ -113,15 +113,7 @@ export function render(plan: Plan, words: ViewWords, counter: TokenCounter): Vie
     ...(rounds.size > 0 ? { rounds } : {}),
     ...(plan.thinking ? { thinkingFrom: plan.thinking.from } : {}),
   };
-  if (stays)
-    return {
-      removals,
-      dropped,
-      ...beside,
-      tokens: replay.before - made + tokensOfRounds(plan.rounds),
-      incomplete,
-    };
-  const marks = plan.marks ? marksOf(plan, removals, dropped, { summary, trim }) : [];
+  const marks = plan.marks && !stays ? marksOf(plan, removals, dropped, { summary, trim }) : [];
   const longer = summary && prefix ? summary.tokens - reservedFor(prefix) : 0;
   const recap = recapOf(summary, trim);
   return {
@@ -132,8 +124,10 @@ export function render(plan: Plan, words: ViewWords, counter: TokenCounter): Vie
     ...(recap ? { recap } : {}),
     ...beside,
     ...(marks.length > 0 ? { marks } : {}),
-    tokens: replay.after + missing + longer + untrimmed + (trim?.tokens ?? 0) - unused,
-    incomplete: incomplete || untrimmed > 0 || isUnnamed(summary, plan),
+    tokens: stays
+      ? replay.before - made + tokensOfRounds(plan.rounds)
+      : replay.after + missing + longer + untrimmed + (trim?.tokens ?? 0) - unused,
+    incomplete: incomplete || (!stays && untrimmed > 0) || isUnnamed(summary, plan),
   };
 }
 

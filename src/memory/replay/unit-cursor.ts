@@ -5,7 +5,6 @@ import type { History } from '../conversation/history.ts';
 import { AT_START, type Cursor, type Effect } from './mover.ts';
 import { frontierUnit, type ReplayRule, turnsBefore } from './rule.ts';
 
-/** The cursor of edits that free tokens unit by unit. */
 export class UnitCursor implements Cursor {
   position = AT_START;
   readonly rewrites = false;

@@ -61,7 +61,8 @@ interface LastTimes {
 }
 export const LAST_TIMES: readonly (keyof LastTimes)[] = ['answered_at', 'unanswered_at'];
 
-export type DaySums = Readonly<typeof NO_DAY_SUMS> & NamedSums & LastTimes;
+type DayNumbers = Readonly<typeof NO_DAY_SUMS>;
+export type DaySums = DayNumbers & NamedSums & LastTimes;
 type DaySumsName = keyof typeof NO_DAY_SUMS;
 export const DAY_SUMS_NAMES = Object.keys(NO_DAY_SUMS) as readonly DaySumsName[];
 
@@ -82,17 +83,12 @@ const MOST_MODELS = 16;
 const LONGEST_MODEL = 100;
 
 /** What was paid, with the summarizer; null if that is not known of all. */
-export function paidOf({
-  billed,
-  unpriced,
-  sent,
-  summarizer,
-}: Readonly<typeof NO_DAY_SUMS>): Nanodollars | null {
+export function paidOf({ billed, unpriced, sent, summarizer }: DayNumbers): Nanodollars | null {
   return billed === 0 || unpriced > 0 ? null : sent + summarizer;
 }
 
 /** What was saved, net; null if that is not known. */
-export function netOf(sums: Readonly<typeof NO_DAY_SUMS>): Nanodollars | null {
+export function netOf(sums: DayNumbers): Nanodollars | null {
   const paid = paidOf(sums);
   return paid === null ? null : sums.would_be - paid;
 }
