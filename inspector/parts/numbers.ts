@@ -41,10 +41,10 @@ export function digitsOf(size: number): number {
   return size >= 0.1 || size < 0.000_000_001 ? 2 : 1 - Math.floor(Math.log10(size));
 }
 
-/** In whole cents, so that the decimals of a column align: `<$0.01` and `>−$0.01` for less. */
+/** In whole cents, so that the decimals of a column align: `<$0.01` and `−<$0.01` for less. */
 export function cents(value: number): string {
   const size = Math.abs(value);
-  if (size > 0 && size < 0.01) return value < 0 ? '>−$0.01' : '<$0.01';
+  if (size > 0 && size < 0.01) return value < 0 ? '−<$0.01' : '<$0.01';
   return `${value < 0 ? '−' : ''}$${inDigits(size, 2)}`;
 }
 

@@ -1,5 +1,8 @@
 import { useEffect, useState } from 'preact/hooks';
 
+/** As in `narrow.css`. */
+export const NARROW = '(max-width: 760px)';
+
 /** Whether a media query matches, now and when it changes. */
 export function useMedia(query: string): boolean {
   const [matches, setMatches] = useState(() => matchMedia(query).matches);

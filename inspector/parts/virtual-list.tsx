@@ -17,7 +17,8 @@ interface Props<Item> {
   /** The most that the list takes, in pixels. */
   readonly height: number;
   readonly keyOf: (item: Item) => string | number;
-  readonly row: (item: Item) => ComponentChildren;
+  /** @param at its index in `items` */
+  readonly row: (item: Item, at: number) => ComponentChildren;
   /** This item is brought into sight when it changes. */
   readonly current?: number | undefined;
 }
@@ -70,7 +71,7 @@ export function VirtualList<Item>({ label, items, rowHeight, height, keyOf, row,
             class={first + index === current ? 'current' : undefined}
             style={{ top: `${(first + index) * rowHeight}px`, height: `${rowHeight}px` }}
           >
-            {row(item)}
+            {row(item, first + index)}
           </li>
         ))}
       </ol>

@@ -1,6 +1,6 @@
 /** The callers of a deployment as its operator sees them: their order, their use, their limits. */
 import type { CallerLimits, ShownCaller } from '../api/answers.ts';
-import { count, dollars, short, UNKNOWN } from '../parts/numbers.ts';
+import { cents, count, dollars, short, UNKNOWN } from '../parts/numbers.ts';
 import { inDollars } from './money.ts';
 
 type Usage = ShownCaller['today'];
@@ -61,7 +61,7 @@ export function usedWords(usage: Usage): string {
   const many = `${count(requests)} ${requests === 1 ? 'request' : 'requests'}`;
   const unpriced = unpricedIn(usage);
   const without = paid !== null && unpriced > 0 ? ` without ${count(unpriced)} whose price is not known` : '';
-  return `${many}, ${dollars(paid === null ? undefined : inDollars(paid))}${without}, ${short(tokens)} tokens`;
+  return `${many}, ${paid === null ? UNKNOWN : cents(inDollars(paid))}${without}, ${short(tokens)} tokens`;
 }
 
 /** What a caller may spend, a line for each limit, with what it has spent. */
@@ -70,7 +70,7 @@ export function limitLines({ limits, today, month }: ShownCaller): string[] {
   const { usd_per_day, usd_per_month, tokens_per_minute, requests_per_minute, models } = limits;
   const spent = (usage: Usage, most: number, each: string): string => {
     const { counted } = usage;
-    const line = `${counted ? dollars(inDollars(counted.amount)) : UNKNOWN} of ${dollars(most)} a ${each}`;
+    const line = `${counted ? cents(inDollars(counted.amount)) : UNKNOWN} of ${dollars(most)} a ${each}`;
     // More was paid before the limit was set.
     const isLess = counted !== null && usedIn(usage).paid !== counted.amount;
     return isLess ? `${line}, counted since there is a limit` : line;

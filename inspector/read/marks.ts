@@ -64,6 +64,19 @@ export function warningsOf(event: Warned): readonly string[] {
   return isSettled(event) ? warnings.filter((code) => code !== 'waiting') : warnings;
 }
 
+/**
+ * The warnings that a row of a list of requests is tagged with. A notice holds for many requests in
+ * turn, and is shown where it begins. That a request waits until it pays is the rule, and has no
+ * tag.
+ *
+ * @param earlier the request before; undefined for the first
+ */
+export function rowWarningsOf(event: Warned, earlier: Warned | undefined): readonly string[] {
+  const known = earlier ? warningsOf(earlier) : [];
+  const isNew = (code: string): boolean => !(isNotice(code) && known.includes(code));
+  return warningsOf(event).filter((code) => code !== 'waiting' && isNew(code));
+}
+
 type Warned = Pick<ListedRun, 'warnings' | 'tokens' | 'frontier'>;
 
 /** Whether a warning sets off no alarm. */

@@ -192,7 +192,6 @@ function Requests({ recorded, named }: { recorded: Recorded; named: Named }) {
         />
       )}
       <h2>Requests</h2>
-      <p class="note">Newest first.</p>
       <RequestList events={events} paybacks={paybacks} named={named} current={current} />
     </>
   );

@@ -7,8 +7,10 @@ import { useLive, useLoad } from '../api/use-load.ts';
 import { ConversationActions } from '../parts/conversation-actions.tsx';
 import { ConversationTable, keyOf, namedOf } from '../parts/conversation-table.tsx';
 import { CopyButton } from '../parts/copy-button.tsx';
+import { Folded } from '../parts/folded.tsx';
 import { count } from '../parts/numbers.ts';
 import { Empty, Failed, Loading } from '../parts/states.tsx';
+import { NARROW, useMedia } from '../parts/use-media.ts';
 import { useSettled } from '../parts/use-settled.ts';
 import { useView } from '../parts/use-view.ts';
 import {
@@ -164,16 +166,30 @@ function Filters({ view, found, onView }: FiltersProps) {
       ))}
     </select>
   );
-  return (
-    <form class="filters" onSubmit={(event) => event.preventDefault()}>
-      {typed('q', 'search', 'Search by conversation, user or model', 'Search')}
+  const others = (
+    <>
       {typed('user', 'text', 'User')}
       {typed('model', 'text', 'Model')}
       {typed('agent', 'text', 'Agent')}
       {chosen('status', 'Status', STATUS_CHOICES)}
       {chosen('used', 'Last used', USED_CHOICES)}
       {chosen('cost', 'Cost', COST_CHOICES)}
-      <Columns view={view} onView={onView} />
+    </>
+  );
+  const isNarrow = useMedia(NARROW);
+  return (
+    <form class="filters" onSubmit={(event) => event.preventDefault()}>
+      {typed('q', 'search', 'Search by conversation, user or model', 'Search')}
+      {isNarrow ? (
+        <Folded summary="Filters" class="fold" isOpen={isFiltered({ ...view, q: '' })}>
+          {() => <div class="filters">{others}</div>}
+        </Folded>
+      ) : (
+        <>
+          {others}
+          <Columns view={view} onView={onView} />
+        </>
+      )}
       {isFiltered(view) && (
         <button type="button" class="quiet" onClick={() => onView({ ...USUAL, columns: view.columns })}>
           Clear filters

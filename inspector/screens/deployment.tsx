@@ -22,10 +22,10 @@ export function Deployment({ client }: { client: Client }) {
           <p class="lead">
             <span class={`status ${isHealthy ? 'healthy' : 'stuck'}`}>
               {isHealthy
-                ? 'It answers.'
+                ? 'Healthy'
                 : 'It refuses all requests: its configuration is wrong. The log has the details.'}
             </span>{' '}
-            <span class="note">Its health check says “{word}”.</span>
+            {!isHealthy && <span class="note">Its health check says “{word}”.</span>}
           </p>
         )}
       </Of>

@@ -100,16 +100,14 @@ function Parts({ health: { status, version, rotating, parts } }: { health: Deplo
           {rotating && '; PRECIS_SECRET_PREVIOUS is set'}
         </span>
       </p>
-      <Table label="Parts of the deployment" class="table parts" columns={['part', 'state']}>
+      <Table label="Parts of the deployment" class="table parts" columns={['part', 'state', 'time, or why']}>
         {parts.map((part) => (
           <tr key={part.name} class={part.status === 'off' ? 'unset' : ''}>
             <th scope="row">{part.name}</th>
             <td>
-              <Dotted as={PART_STATES[part.status]} />{' '}
-              <span class="note">
-                {part.reason === null ? duration(part.ms) : <Word text={part.reason} />}
-              </span>
+              <Dotted as={PART_STATES[part.status]} />
             </td>
+            <td class="note">{part.reason === null ? duration(part.ms) : <Word text={part.reason} />}</td>
           </tr>
         ))}
       </Table>

@@ -6,7 +6,7 @@ import type { Operator } from '../api/operator.ts';
 import { useLoad } from '../api/use-load.ts';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { DayBars } from '../parts/day-bars.tsx';
-import { count, short } from '../parts/numbers.ts';
+import { count, share, short } from '../parts/numbers.ts';
 import { Ranges } from '../parts/ranges.tsx';
 import { RuleLink } from '../parts/rule-link.tsx';
 import { showPart, useShownPart } from '../parts/shown-part.ts';
@@ -43,6 +43,7 @@ function Shown({ overview, onMore }: { overview: ShownOverview; onMore: () => vo
       <Alerts alerts={overview.alerts} isEmpty={total.requests === 0} />
       {total.requests > 0 && (
         <>
+          <Figures overview={overview} />
           {overview.days > 1 && <DayBars days={overview.data} />}
           <Days overview={overview} />
           <div class="rankings">
@@ -62,6 +63,32 @@ function Shown({ overview, onMore }: { overview: ShownOverview; onMore: () => vo
         )}
       </p>
     </>
+  );
+}
+
+/** The sums of the sentence, to be read at a glance. */
+function Figures({ overview: { total, read } }: { overview: ShownOverview }) {
+  const { requests, failed, tokens, bill } = total;
+  const figures: readonly (readonly [title: string, value: ComponentChildren, note?: string | undefined])[] =
+    [
+      ['paid', amountWords(bill.actual, requests)],
+      ['saved, net', amountWords(bill.net, requests)],
+      ['requests', count(requests)],
+      ['failed', failures(failed), failed > 0 ? share(failed, requests) : undefined],
+      ['tokens sent', short(tokens.sent), `of ${short(tokens.before)}`],
+      ['callers', count(read.active)],
+    ];
+  return (
+    <dl class="figures large">
+      {figures.map(([title, value, note]) => (
+        <div key={title}>
+          <dt>{title}</dt>
+          <dd>
+            {value} <span class="note">{note}</span>
+          </dd>
+        </div>
+      ))}
+    </dl>
   );
 }
 

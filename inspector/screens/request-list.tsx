@@ -6,23 +6,20 @@ import type { Named } from '../api/client.ts';
 import { count, dollars, short } from '../parts/numbers.ts';
 import { paybackTag, paybackWords } from '../parts/payback.ts';
 import { Ago } from '../parts/time.tsx';
-import { useMedia } from '../parts/use-media.ts';
+import { NARROW, useMedia } from '../parts/use-media.ts';
 import { VirtualList } from '../parts/virtual-list.tsx';
 import { fragmentOf } from '../place.ts';
-import { CAUSE_LABELS, labelOf, WARNING_LABELS } from '../read/codes.ts';
-import { isCalm, isOfBudget, type MarkKind, marksOf, warningsOf } from '../read/marks.ts';
+import { CAUSE_LABELS, labelOf, WARNING_LABELS, warningSentence } from '../read/codes.ts';
+import { isCalm, isOfBudget, rowWarningsOf } from '../read/marks.ts';
 import { billOf, netOf, potentialBillOf } from '../read/money.ts';
 import { missSentence } from '../read/request-words.ts';
-import type { Payback } from '../read/savings.ts';
+import { hasNewSummary, type Payback } from '../read/savings.ts';
 import { sentTokens } from '../read/sent.ts';
 
 /** In pixels. Narrow windows show a row in several lines. */
-const ROW_HEIGHT = 52;
+const ROW_HEIGHT = 40;
 const NARROW_ROW_HEIGHT = 80;
-const LIST_HEIGHT = 570;
-
-/** As in `narrow.css`. */
-const NARROW = '(max-width: 760px)';
+const LIST_HEIGHT = 482;
 
 interface Props {
   /** Ascending. */
@@ -35,39 +32,45 @@ interface Props {
 
 export function RequestList({ events, paybacks, named, current }: Props) {
   const newestFirst = useMemo(() => events.toReversed(), [events]);
-  const marks = useMemo(
-    () => new Map(events.map((event, at) => [event.n, marksOf(event, events[at - 1])])),
-    [events],
-  );
   const isNarrow = useMedia(NARROW);
   return (
-    <VirtualList
-      label={`${events.length} requests, newest first`}
-      items={newestFirst}
-      rowHeight={isNarrow ? NARROW_ROW_HEIGHT : ROW_HEIGHT}
-      height={LIST_HEIGHT}
-      keyOf={({ n }) => n}
-      current={current === undefined ? undefined : events.length - 1 - current}
-      row={(event) => (
-        <RequestRow
-          event={event}
-          payback={paybacks.get(event.n)}
-          marks={marks.get(event.n) ?? []}
-          named={named}
-        />
-      )}
-    />
+    <>
+      {/* The rows are a list, whose label says their order. */}
+      <div class="request-heads" aria-hidden="true">
+        <span>request</span>
+        <span class="when">came ↓</span>
+        <span class="tokens">tokens → sent</span>
+        <span class="net">by Precis</span>
+        <span>what happened</span>
+      </div>
+      <VirtualList
+        label={`${events.length} requests, newest first`}
+        items={newestFirst}
+        rowHeight={isNarrow ? NARROW_ROW_HEIGHT : ROW_HEIGHT}
+        height={LIST_HEIGHT}
+        keyOf={({ n }) => n}
+        current={current === undefined ? undefined : events.length - 1 - current}
+        row={(event, at) => (
+          <RequestRow
+            event={event}
+            earlier={newestFirst[at + 1]}
+            payback={paybacks.get(event.n)}
+            named={named}
+          />
+        )}
+      />
+    </>
   );
 }
 
 interface RowProps {
   readonly event: ListedRun;
+  readonly earlier: ListedRun | undefined;
   readonly payback: Payback | undefined;
-  readonly marks: readonly MarkKind[];
   readonly named: Named;
 }
 
-function RequestRow({ event, payback, marks, named }: RowProps) {
+function RequestRow({ event, earlier, payback, named }: RowProps) {
   const { n, created_at: at, observed } = event;
   const net = observed ? potentialBillOf(event)?.net : netOf(event);
   return (
@@ -82,7 +85,7 @@ function RequestRow({ event, payback, marks, named }: RowProps) {
       <span class="tokens">{tokenWords(event)}</span>
       <span class={net !== undefined && net > 0 ? 'net saved' : 'net'}>{netWords(net, observed)}</span>
       <span class="tags">
-        <Tags event={event} payback={payback} marks={marks} />
+        <Tags event={event} earlier={earlier} payback={payback} />
       </span>
     </a>
   );
@@ -102,7 +105,7 @@ function netWords(net: number | undefined, observed: boolean): string {
   return `${verb} ${dollars(Math.abs(net))}${net < 0 ? ' more' : ''}`;
 }
 
-function Tags({ event, payback, marks }: Omit<RowProps, 'named'>) {
+function Tags({ event, earlier, payback }: Omit<RowProps, 'named'>) {
   const { frontier, status, observed, retrieval_rounds: rounds } = event;
   return (
     <>
@@ -117,7 +120,7 @@ function Tags({ event, payback, marks }: Omit<RowProps, 'named'>) {
           {payback ? paybackTag(payback) : 'compacted here'}
         </span>
       )}
-      {event.cache_miss && (
+      {event.cache_miss && !(frontier.moved && event.cache_miss.cause === 'move') && (
         <span class="tag notice" title={missSentence(event)}>
           cache missed: {labelOf(CAUSE_LABELS, event.cache_miss.cause)}
         </span>
@@ -127,14 +130,12 @@ function Tags({ event, payback, marks }: Omit<RowProps, 'named'>) {
           fetched {rounds === 1 ? 'once' : `${count(rounds)} times`}
         </span>
       )}
-      {marks.includes('summary') && <span class="tag summary">new summary</span>}
-      {warningsOf(event)
-        .filter((code) => code !== 'waiting')
-        .map((code) => (
-          <span key={code} class={`tag ${tagOf(code)}`}>
-            {labelOf(WARNING_LABELS, code)}
-          </span>
-        ))}
+      {hasNewSummary(event, earlier) && <span class="tag summary">new summary</span>}
+      {rowWarningsOf(event, earlier).map((code) => (
+        <span key={code} class={`tag ${tagOf(code)}`} title={warningSentence(code)}>
+          {labelOf(WARNING_LABELS, code)}
+        </span>
+      ))}
     </>
   );
 }
@@ -145,7 +146,7 @@ function fetchedWords(event: ListedRun): string {
   return `the model fetched removed contents, which cost ${dollars(fetchRounds)}`;
 }
 
-/** Red is for what needs somebody. That a request waits until it pays is the rule, and has no tag. */
+/** Red is for what needs somebody. */
 function tagOf(warning: string): string {
   if (isOfBudget(warning)) return 'waits';
   return isCalm(warning) ? 'notice' : 'warning';

@@ -305,7 +305,7 @@ describe('conversations that were made through the Worker', () => {
       const label = () => list.getAttribute('aria-label');
       await page.evaluate("location.hash = '#/conversations/refunds?user=ann'");
       await expect.poll(label).toMatch(/^200 /);
-      await scrollTo(8_200);
+      await scrollTo(6_300);
       await expect
         .poll(() => page.locator('.request-row').allInnerTexts())
         .toContainEqual(expect.stringMatching(/^4\d\b/));

@@ -62,7 +62,7 @@ describe('a part that is loaded late', () => {
 describe('this deployment', () => {
   it('is shown without secrets, and with its metrics for the operator', async () => {
     const page = await open({ key: KEY, at: '#/deployment', expected: [401] });
-    await expect.poll(() => page.locator('.status').innerText()).toContain('It answers.');
+    await expect.poll(() => page.locator('.status').innerText()).toContain('Healthy');
     await page.getByLabel('METRICS_TOKEN').fill('a-wrong-token-of-an-operator');
     await page.getByRole('button', { name: 'Show the metrics' }).click();
     await expect.poll(() => page.getByRole('alert').innerText()).toContain('METRICS_TOKEN');

@@ -63,7 +63,7 @@ describe('a deployment with access keys', () => {
     const page = await openScreen();
     const parts = page.getByRole('region', { name: 'Parts of the deployment' });
     await expect.poll(() => parts.innerText()).toMatch(/bucket\s+works/);
-    expect(await parts.innerText()).toMatch(/metrics\s+off METRICS_TOKEN is not set/);
+    expect(await parts.innerText()).toMatch(/metrics\s+off\s+METRICS_TOKEN is not set/);
     expect(await page.title()).toBe('Operator · Precis');
     await expect.poll(() => cardOf(page, 'alice').innerText()).toMatch(/1 request, \$0\.\d+, \d+ tokens/);
     const alice = await cardOf(page, 'alice').innerText();

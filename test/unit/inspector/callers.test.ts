@@ -76,11 +76,11 @@ describe('callers', () => {
       namesBy('paid', [caller({ name: 'a', month: usage(90_000_000) }), caller({ name: 'b', month: today })]),
     ).toEqual(['b', 'a']);
     expect(usedWords({ ...today, counted: null })).toBe(
-      '616 requests, $0.055 without 566 whose price is not known, 900 tokens',
+      '616 requests, $0.06 without 566 whose price is not known, 900 tokens',
     );
     const earlier = { requests: { ...requests, billed: 616 }, counted: { ...counted, amount: 9_000_000 } };
     expect(limitLines(caller({ limits: { usd_per_day: 5 }, today: { ...today, ...earlier } }))).toEqual([
-      '$0.0090 of $5.00 a day, counted since there is a limit',
+      '<$0.01 of $5.00 a day, counted since there is a limit',
     ]);
   });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { rowsOfEvent, tally } from '../../../inspector/read/fates.ts';
-import { hasLine, plotOf, sparkline } from '../../../inspector/read/marks.ts';
+import { hasLine, plotOf, rowWarningsOf, sparkline } from '../../../inspector/read/marks.ts';
 import { messageText } from '../../../inspector/read/message-text.ts';
 import {
   amountsOf,
@@ -77,6 +77,22 @@ const EVENT: RunEvent = runEventSchema.parse({
   status: 200,
   ended: 'complete',
   error: null,
+});
+
+describe('the tags of a row', () => {
+  const warned = (...warnings: RunEvent['warnings']) => ({ ...EVENT, warnings });
+
+  it('are a notice where it begins, and a warning wherever it is', () => {
+    expect(rowWarningsOf(warned('dearer', 'store_failed'), undefined)).toEqual(['dearer', 'store_failed']);
+    const both = warned('dearer', 'store_failed');
+    expect(rowWarningsOf(both, both)).toEqual(['store_failed']);
+    expect(rowWarningsOf(warned('dearer'), warned('store_failed'))).toEqual(['dearer']);
+  });
+
+  it('are not that a request waits', () => {
+    const waits = { ...warned('waiting'), frontier: { unit: 2, moved: false }, tokens: null };
+    expect(rowWarningsOf(waits, undefined)).toEqual([]);
+  });
 });
 
 describe('a run event', () => {
