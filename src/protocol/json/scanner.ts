@@ -95,19 +95,32 @@ export class Scanner {
   }
 
   *members(): Generator<FieldSpan> {
-    if (this.opensEmpty(CLOSE_OBJECT)) return;
-    do {
+    this.position++;
+    this.skipSpace();
+    if (this.take(CLOSE_OBJECT)) return;
+    for (;;) {
       const start = this.position;
       const key = this.key();
       const value = this.value({});
       yield { key, start, end: value.end, value };
-    } while (!this.ends(CLOSE_OBJECT));
+      this.skipSpace();
+      if (this.take(CLOSE_OBJECT)) return;
+      this.expect(COMMA);
+      this.skipSpace();
+    }
   }
 
   *elements(): Generator<JsonSpan> {
-    if (this.opensEmpty(CLOSE_ARRAY)) return;
-    do yield this.value({});
-    while (!this.ends(CLOSE_ARRAY));
+    this.position++;
+    this.skipSpace();
+    if (this.take(CLOSE_ARRAY)) return;
+    for (;;) {
+      yield this.value({});
+      this.skipSpace();
+      if (this.take(CLOSE_ARRAY)) return;
+      this.expect(COMMA);
+      this.skipSpace();
+    }
   }
 
   skipSpace(): void {
@@ -119,22 +132,6 @@ export class Scanner {
       position++;
     }
     this.position = position;
-  }
-
-  /** Begins an object or array. Returns whether it has ended already. */
-  private opensEmpty(close: number): boolean {
-    this.position++;
-    this.skipSpace();
-    return this.take(close);
-  }
-
-  /** After a member or element: ends its object or array, or goes on after a comma. */
-  private ends(close: number): boolean {
-    this.skipSpace();
-    if (this.take(close)) return true;
-    this.expect(COMMA);
-    this.skipSpace();
-    return false;
   }
 
   private kind(): JsonSpan['kind'] {
@@ -156,8 +153,10 @@ export class Scanner {
     const kept: FieldSpan[] = [];
     const last = new Map<string, FieldSpan>();
     let count = 0;
-    if (this.opensEmpty(CLOSE_OBJECT)) return kept;
-    do {
+    this.position++;
+    this.skipSpace();
+    if (this.take(CLOSE_OBJECT)) return kept;
+    for (;;) {
       const start = this.position;
       const key = this.key();
       const inner = named?.get(key) ?? all;
@@ -165,7 +164,11 @@ export class Scanner {
       const field = { key, start, end: value.end, value };
       if (++count <= most && all) kept.push(field);
       else if (inner && count <= most) last.set(key, field);
-    } while (!this.ends(CLOSE_OBJECT));
+      this.skipSpace();
+      if (this.take(CLOSE_OBJECT)) break;
+      this.expect(COMMA);
+      this.skipSpace();
+    }
     if (count > most) return undefined;
     return all ? kept : [...last.values()];
   }
@@ -180,8 +183,14 @@ export class Scanner {
     const kept = () => (counted ? { items, counts } : { items });
     let count = items.length;
     if (known) this.skipTo(known);
-    if (known ? this.ends(CLOSE_ARRAY) : this.opensEmpty(CLOSE_ARRAY)) return kept();
-    do {
+    else this.position++;
+    this.skipSpace();
+    if (this.take(CLOSE_ARRAY)) return kept();
+    if (known) {
+      this.expect(COMMA);
+      this.skipSpace();
+    }
+    for (;;) {
       const wanted = count < most && (only === undefined || only === count);
       const { values } = this;
       const value = this.value(wanted ? inner : {});
@@ -190,8 +199,11 @@ export class Scanner {
       if (wanted) items.push(value);
       if (counted && wanted) counts.push(this.values);
       count++;
-    } while (!this.ends(CLOSE_ARRAY));
-    return count <= most ? kept() : {};
+      this.skipSpace();
+      if (this.take(CLOSE_ARRAY)) return count <= most ? kept() : {};
+      this.expect(COMMA);
+      this.skipSpace();
+    }
   }
 
   private skipTo({ items, counts }: KnownElements): void {
@@ -208,8 +220,10 @@ export class Scanner {
       const byte = this.bytes[this.position];
       if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
         this.countValue();
+        this.position++;
+        this.skipSpace();
         const close = byte === OPEN_OBJECT ? CLOSE_OBJECT : CLOSE_ARRAY;
-        if (!this.opensEmpty(close)) {
+        if (!this.take(close)) {
           if (open.length >= this.mostLevels)
             throw new JsonSyntaxError(this.position, `nested over ${this.mostLevels} levels deep`);
           open.push(close);
@@ -221,27 +235,31 @@ export class Scanner {
       for (;;) {
         const close = open.at(-1);
         if (close === undefined) return;
-        if (!this.ends(close)) break;
+        this.skipSpace();
+        if (!this.take(close)) break;
         open.pop();
       }
+      this.expect(COMMA);
+      this.skipSpace();
       if (open.at(-1) === CLOSE_OBJECT) this.skipKey();
     }
   }
 
   private key(): string {
     const start = this.position;
-    const end = this.skipKey();
-    return JSON.parse(utf8.decode(this.bytes.subarray(start, end)));
-  }
-
-  /** Returns where the key ends. */
-  private skipKey(): number {
     this.skipString();
-    const end = this.position;
+    const key: string = JSON.parse(utf8.decode(this.bytes.subarray(start, this.position)));
     this.skipSpace();
     this.expect(COLON);
     this.skipSpace();
-    return end;
+    return key;
+  }
+
+  private skipKey(): void {
+    this.skipString();
+    this.skipSpace();
+    this.expect(COLON);
+    this.skipSpace();
   }
 
   private countValue(): void {
