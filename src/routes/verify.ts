@@ -2,6 +2,7 @@
  * `POST /v1/verify`: makes the plan of a receipt anew, and says whether it is so. Stores nothing,
  * and asks no model.
  */
+import { keptAnswersOf } from '../answer/bridge/bridged-call.ts';
 import { readWholeCall } from '../answer/read-call.ts';
 import { VERSION } from '../lib/version.ts';
 import { parseStrategy, recalls } from '../memory/modes/strategy.ts';
@@ -92,7 +93,7 @@ async function planChecks(receipt: Receipt, call: Call): Promise<Check[]> {
   const same = { ...call, chosen: { ...chosen, strategy } };
   const made = receipt.observed
     ? { view: undefined, report: idleReport(strategy.mode, chosen.source) }
-    : await makeView(same, options);
+    : await makeView(same, { ...options, reasoning: keptAnswersOf(same, true) });
   checkPlanned(made.report, scope);
   const hashes = hashesOf(same, made);
   const given = GIVEN.map(([name, differs]) => checked(name, hashes[name] === receipt.hashes[name], differs));
@@ -136,9 +137,9 @@ function madeChecks(
             ? ofMemory
             : 'The summary is no longer stored here, and a model would write a different one.',
         );
-  const hasRounds = stated.rounds === hashes.rounds;
-  if (!isSame || isRecalled || !hasRounds) {
-    const ofStored = hasRounds ? ofMemory : 'It depends on kept rounds, which have changed since.';
+  const hasKept = stated.rounds === hashes.rounds && stated.reasoning === hashes.reasoning;
+  if (!isSame || isRecalled || !hasKept) {
+    const ofStored = hasKept ? ofMemory : 'It depends on what is kept of earlier answers, which has changed.';
     const reason = isSame ? ofStored : 'It depends on what differs.';
     return [unknown('plan', reason), unknown('view', reason), words];
   }

@@ -78,6 +78,7 @@ export function hashesOf({ request, chosen, scope }: Call, made: MadeView): Rece
     report: { ...report, ...(planned && { trigger: planned.trigger, frontier: planned.frontier }) },
     view,
     rounds: made.rounds,
+    reasoning: made.reasoning,
   };
   return receiptHashes(facts, sha256Hex);
 }

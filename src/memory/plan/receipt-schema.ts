@@ -23,6 +23,8 @@ export const receiptHashesSchema = z.strictObject({
   words: hash.nullable(),
   /** The kept rounds that the view was planned with. Absent: none. */
   rounds: hash.exactOptional(),
+  /** Sizes of the kept reasoning that the view was planned with. Absent: none. */
+  reasoning: hash.exactOptional(),
 });
 
 export const receiptSchema = z.strictObject({

@@ -37,11 +37,12 @@ export interface ReceiptFacts {
   readonly view: View | undefined;
   /** See `PlanRequest`. */
   readonly rounds: PlanRequest['rounds'];
+  readonly reasoning: PlanRequest['reasoning'];
 }
 
 export function receiptHashes(facts: ReceiptFacts, digest: Digest): ReceiptHashes {
   const of = (value: unknown): string => digest(JSON.stringify(value) ?? '');
-  const { terms, measure, limit, bytes, report, rounds = [] } = facts;
+  const { terms, measure, limit, bytes, report, rounds = [], reasoning } = facts;
   return {
     array: of(facts.array),
     text: of([facts.text.array ?? null, facts.text.tools ?? null]),
@@ -52,6 +53,7 @@ export function receiptHashes(facts: ReceiptFacts, digest: Digest): ReceiptHashe
     view: of(facts.sent),
     words: report.summary ? of(report.summary.text) : null,
     ...(rounds.length > 0 ? { rounds: of(rounds) } : {}),
+    ...(reasoning?.answers.length ? { reasoning: of(sorted(reasoning)) } : {}),
   };
 }
 

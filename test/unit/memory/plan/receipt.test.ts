@@ -16,6 +16,7 @@ const FACTS: ReceiptFacts = {
   measure: 'o200k_base',
   limit: null,
   rounds: undefined,
+  reasoning: undefined,
   report: {
     trigger: 'token_budget',
     frontier: { unit: 3, moved: true },
@@ -23,6 +24,7 @@ const FACTS: ReceiptFacts = {
   },
   view: undefined,
 };
+const KEPT = { answers: [{ message: 1, tokens: 9, bytes: 40, blocks: 1 }], from: 0, isUnknown: false };
 const hashes = (facts: ReceiptFacts) => receiptHashes(facts, sha256Hex);
 
 describe('the hashes of a receipt', () => {
@@ -41,9 +43,10 @@ describe('the hashes of a receipt', () => {
     ['frontier', { report: { ...FACTS.report, frontier: { unit: 4, moved: true } } }, ['plan']],
     ['trigger', { report: { ...FACTS.report, trigger: 'turns' } }, ['plan']],
     ['words', { report: { ...FACTS.report, summary: { text: 'a' } } }, ['words']],
+    ['kept reasoning', { reasoning: KEPT }, ['reasoning']],
   ])('tell of another %s, and of nothing else', (_, change, differ) => {
     const [before, after] = [hashes(FACTS), hashes({ ...FACTS, ...change })];
-    const names = Object.keys(before) as (keyof typeof before)[];
+    const names = Object.keys({ ...before, ...after }) as (keyof typeof before)[];
     expect(names.filter((name) => before[name] !== after[name])).toEqual(differ);
   });
 
