@@ -336,6 +336,33 @@ describe('the reasoning that a bridge keeps', () => {
     expect(second).toEqual(first);
   });
 
+  it.each(['gpt-6-astra', 'gpt-6.2-sol'])(
+    'is of its own branch where two isolates answer at once, and then change places (%s)',
+    async (model) => {
+      const { isolate, bodies } = conversation({ model });
+      const [a, b] = [isolate(), isolate()];
+      const messages: Message[] = [user('Find it.')];
+      await steps(a, messages, 2);
+      // Two answers to one array, and two arrays that go on from it.
+      const ends = [[], [], [user('Here?')], [user('There?')]];
+      const branches = ends.map((end) => [...messages, ...end]);
+      for (const isolates of [
+        [a, b, a, b],
+        [b, a, b, a],
+      ])
+        await Promise.all(isolates.map((one, at) => steps(one, branches[at] ?? [], 1)));
+      for (const branch of branches)
+        for (const { ask } of [a, b, isolate()]) {
+          await ask(branch);
+          const called = branch.flatMap(({ tool_calls = [] }) => tool_calls as { id: string }[]);
+          expect(called).toHaveLength(4);
+          expect(thoughtsIn(bodies.at(-1))).toEqual(
+            called.map(({ id }) => `thought ${id.replace('call_', '')} `.padEnd(4_000, '.')),
+          );
+        }
+    },
+  );
+
   it('is as old where it was refused as in every other isolate', async () => {
     const { isolate, says, bodies } = conversation({ model: 'gpt-6.2-sol' });
     const a = isolate();
