@@ -9,7 +9,8 @@ import { agentRun } from '../../support/clients/agent-run.ts';
 import { deploy, KEY } from '../../support/deployment/deployment.ts';
 import { until } from '../../support/deployment/polling.ts';
 
-const deployment = deploy({ upstream: { strict: { jsonArguments: true } } });
+// A late request for a summary would get the answer that a later test has queued.
+const deployment = deploy({ summarizer: true, upstream: { strict: { jsonArguments: true } } });
 
 type Json = Record<string, unknown>;
 type Body = OpenAI.Responses.ResponseCreateParamsNonStreaming;
