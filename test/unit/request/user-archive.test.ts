@@ -61,7 +61,9 @@ function services({ found = {}, before, count = 0, embedder }: Given) {
     embedder: () => embedder,
     conversation: (name: string) => async (call: (stub: object) => unknown) => call(stubOf(name)),
     tenant: (id: string) => async (call: (stub: object) => unknown) =>
-      call({ namesWith: (_: string, most: number) => names.get(id)?.slice(0, most) ?? [] }),
+      call({
+        conversations: { namesWith: (_: string, most: number) => names.get(id)?.slice(0, most) ?? [] },
+      }),
   } as unknown as Services;
   for (const [index, one] of tenantsOf(self).entries()) {
     const entries = Object.entries((index === 0 ? found : before) ?? {});
