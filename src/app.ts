@@ -12,7 +12,7 @@ import { knownAgent } from './request/choose-strategy.ts';
 import { ApiError } from './request/errors.ts';
 import { reportedRefusal } from './request/refusal.ts';
 import { type AppEnv, servicesOf } from './request/services.ts';
-import { forOperator } from './routes/admin/operator.ts';
+import { openedBy } from './routes/admin/operator.ts';
 import { logMisconfigured } from './routes/health.ts';
 import { passthrough } from './routes/passthrough.ts';
 import { RouteRouter } from './routes/router.ts';
@@ -90,7 +90,7 @@ function addRoutes(app: Hono<AppEnv>): void {
   for (const route of ROUTES) {
     const { token, handlers } = route;
     for (const [method, handler] of Object.entries(handlers))
-      app.on(method, route.path, token ? forOperator(token, handler) : handler);
+      app.on(method, route.path, token ? openedBy(token, handler) : handler);
     if (!route.shared) app.all(route.path, notAllowed(methodsOf(route)));
   }
   for (const { path, shared } of ROUTES)

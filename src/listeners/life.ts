@@ -9,6 +9,7 @@ import type { MadeView } from '../view/made-view.ts';
 import { FEATURES, type Features } from './features.ts';
 import type {
   AnsweredModel,
+  AskedModel,
   CallForm,
   CallListener,
   CompleteAnswer,
@@ -74,8 +75,7 @@ export class CallLife {
   }
 
   settled(call: SettledCall): void {
-    const { body: _, ...asked } = call.asked ?? {};
-    this.asked = call.asked && (asked as AnsweredModel);
+    this.asked = call.asked && withoutBody(call.asked);
     this.notifyAll((listener) => listener.settled?.(call));
   }
 
@@ -160,4 +160,8 @@ export class CallLife {
   private lost(error: unknown): void {
     logCaught(this.scope.services.log, 'error', 'a listener of a call has failed', error);
   }
+}
+
+function withoutBody({ body: _, ...asked }: AskedModel): AnsweredModel {
+  return asked;
 }

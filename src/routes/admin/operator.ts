@@ -13,7 +13,7 @@ export type OperatorToken = keyof typeof TOKENS;
  * The handler for requests that bring a token. All others get `invalid_api_key`, and a 404 in a
  * deployment without that token. The comparison takes the same time for all.
  */
-export function forOperator(name: OperatorToken, handler: Handler<AppEnv>): Handler<AppEnv> {
+export function openedBy(name: OperatorToken, handler: Handler<AppEnv>): Handler<AppEnv> {
   return (c, next) => {
     const services = servicesOf(c.env);
     c.set('services', services);

@@ -50,11 +50,11 @@ export function askEach<Answer>(
   ask: (stub: TenantMemoryStub) => Promise<Answer>,
 ): Promise<Answer[]> {
   const { runOutboxes, tenant: open } = c.get('services');
-  const asked = tenantsOf(tenant).map(async ({ id }) => {
+  const askOne = async ({ id }: Tenant): Promise<Answer> => {
     await runOutboxes.settled(id);
     return open(id)(ask);
-  });
-  return stored(c, () => Promise.all(asked));
+  };
+  return stored(c, () => Promise.all(tenantsOf(tenant).map(askOne)));
 }
 
 /** The first and the last of some days until today. */

@@ -79,7 +79,7 @@ export interface AnswerVerdict {
   readonly isOthers: boolean;
 }
 
-/** A `StoredAnswer`. */
+/** The columns of a `StoredAnswer`. */
 const COLUMNS = 'kept_id AS id, size, tokens, bytes, blocks, gone_with AS goneWith';
 
 /** What there is of an answer that is not kept. */

@@ -67,7 +67,7 @@ export interface SeenTenants {
 
 type CallerRow = Omit<RegisteredCaller, 'limits'> & { readonly limits: string | null };
 
-/** A `SeenTenant`. */
+/** The columns of a `SeenTenant`. */
 const SEEN = 'tenant, first_seen AS firstSeen, last_seen AS lastSeen';
 
 export class CallerRows {
