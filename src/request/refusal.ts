@@ -21,8 +21,9 @@ export function reportedRefusal(
     services?.log('error', 'a request has failed', fields);
     return failure;
   }
-  const { code, status, requestId } = error;
-  services?.log('info', 'a request was refused', { code, status, request_id: requestId });
+  const { code, status, requestId, cause } = error;
+  const caught = cause === undefined ? {} : errorFields(cause, error);
+  services?.log('info', 'a request was refused', { code, status, request_id: requestId, ...caught });
   services?.metrics.count('precis_refusals_total', { code });
   services?.metrics.sendLater(waitUntil);
   return error;
