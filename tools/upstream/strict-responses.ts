@@ -65,7 +65,7 @@ const ITEM_FIELDS: Readonly<Record<string, string>> = {
   compaction_trigger: 'type',
 };
 
-/** Json that these items can't be without, in OpenAI's types. */
+/** Fields that these items can't be without, in OpenAI's types. */
 const REQUIRED: Readonly<Record<string, string>> = {
   web_search_call: 'id status action',
   file_search_call: 'id queries status',
@@ -83,7 +83,7 @@ const ELEMENTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'shell_call_output.output': { '': 'stdout stderr outcome' },
 };
 
-/** Json of such items that are strings, if they are there. */
+/** Fields of such items that are strings, if they are there. */
 const STRINGS = new Set([
   'mcp_call.output',
   'local_shell_call_output.output',
