@@ -3,10 +3,10 @@ import type { ListedRun, RequestPage } from './answers.ts';
 import type { Client, Named } from './client.ts';
 import { pagesOf } from './pages.ts';
 
-/** Of the first page, which is shown while the others are read. */
+/** Of the newest page, which is shown at once, and of each look for newer requests. */
 const FIRST_PAGE = 100;
 
-/** Of each other page: the most that the route gives, since each takes time of its own. */
+/** Of each older page: the most that the route gives, since each takes time of its own. */
 const PAGE = 500;
 
 /** The requests of a conversation. */
