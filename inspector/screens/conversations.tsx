@@ -9,6 +9,7 @@ import { ConversationTable, keyOf, namedOf } from '../parts/conversation-table.t
 import { CopyButton } from '../parts/copy-button.tsx';
 import { Folded } from '../parts/folded.tsx';
 import { count } from '../parts/numbers.ts';
+import { Code } from '../parts/scrolled.tsx';
 import { Empty, Failed, Loading } from '../parts/states.tsx';
 import { NARROW, useMedia } from '../parts/use-media.ts';
 import { useSettled } from '../parts/use-settled.ts';
@@ -260,10 +261,7 @@ function Nothing({ isFiltered: isLess, hasMore, onReset }: NothingProps) {
         One appears here after its first request with a <code>memory_strategy</code>, such as this one. Data
         of other keys is never shown.
       </p>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard */}
-      <pre class="strategy" tabIndex={0}>
-        {text}
-      </pre>
+      <Code text={text} />
       <div class="actions">
         <CopyButton text={text} />
       </div>

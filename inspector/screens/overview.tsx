@@ -6,6 +6,7 @@ import type { Operator } from '../api/operator.ts';
 import { useLoad } from '../api/use-load.ts';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { DayBars } from '../parts/day-bars.tsx';
+import { Figure } from '../parts/figure.tsx';
 import { count, share, short } from '../parts/numbers.ts';
 import { Ranges } from '../parts/ranges.tsx';
 import { RuleLink } from '../parts/rule-link.tsx';
@@ -81,12 +82,9 @@ function Figures({ overview: { total, read } }: { overview: ShownOverview }) {
   return (
     <dl class="figures large">
       {figures.map(([title, value, note]) => (
-        <div key={title}>
-          <dt>{title}</dt>
-          <dd>
-            {value} <span class="note">{note}</span>
-          </dd>
-        </div>
+        <Figure key={title} term={title}>
+          {value} <span class="note">{note}</span>
+        </Figure>
       ))}
     </dl>
   );
