@@ -6,7 +6,6 @@ import { existsSync, rmSync } from 'node:fs';
 import { mkdtemp, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startRuntime } from './local-runtime.ts';
 import { type BuiltWorker, modulesOf, SETTINGS } from './worker-modules.ts';
 
 /** Beside the programs of the package. Tests build one for all programs that they run. */
@@ -42,6 +41,8 @@ export async function startWorker(vars: Readonly<Record<string, string>>): Promi
   const remove = () => rmSync(home, { recursive: true, force: true });
   process.once('exit', remove);
   try {
+    // Takes seconds to load, which `--help` and a replay by a deployment must not wait for.
+    const { startRuntime } = await import('./local-runtime.ts');
     const built = await ownWorker(join(home, 'worker'));
     let printed = '';
     const miniflare = startRuntime({

@@ -46,15 +46,24 @@ async function main(): Promise<void> {
     for (const array of arrays) {
       const result = await explained(base, worker ? LOCAL_KEY : options.key, array);
       if (typeof result === 'string') skipped.push(`${array.name} (${result})`);
-      else replayed.push({ ...courseSums(result), name: array.name, model: options.model ?? array.model });
+      else replayed.push(replayedOf(array, result));
     }
     if (replayed.length === 0) return fail(printable(`Nothing could be planned: ${skipped.join('; ')}`));
-    console.log(
-      wordsOf(printable(replayed), options.words, { all: options.all, skipped: printable(skipped) }),
-    );
+    const { all, budget } = options;
+    console.log(wordsOf(printable(replayed), options.words, { all, budget, skipped: printable(skipped) }));
   } finally {
     await worker?.close();
   }
+}
+
+function replayedOf({ name, model }: Recorded, course: Course): Replayed {
+  return {
+    ...courseSums(course),
+    name,
+    model: options.model ?? model,
+    largest: Math.max(...course.map(({ before }) => before)),
+    isShortened: course.some(({ before, after }) => after < before),
+  };
 }
 
 /** The requests of a conversation under the strategy, or why they can't be planned. */
@@ -100,6 +109,7 @@ function readOptions() {
     url: values.url === undefined ? undefined : addressOf(values.url),
     model: values.model,
     all: values.all,
+    budget: values.strategy === undefined ? budget : undefined,
     strategy:
       values.strategy === undefined ? { mode: 'auto', token_budget: budget } : strategyOf(values.strategy),
     words: values.strategy ?? `auto with a budget of ${budget.toLocaleString('en-US')} tokens`,

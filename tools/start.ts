@@ -8,11 +8,8 @@ import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Miniflare } from 'miniflare';
 import { digestOfAddresses, isAlive } from '../bin/running.js';
-import { VARIABLES, type VariableName } from '../src/config.ts';
+import type { VariableName } from '../src/config.ts';
 import { isLocalHost } from '../src/lib/request-url.ts';
-import { startRuntime } from './local-runtime.ts';
-import { ownWorker } from './own-worker.ts';
-import { modulesOf } from './worker-modules.ts';
 
 const USAGE = `usage: precis start [--host <address>] [--port <number>] [--data <folder>]
                     [--var <NAME>:<value>] [--holders <folder>]
@@ -35,24 +32,25 @@ const HOLDERS_MS = 1_000;
 
 type Variables = Partial<Record<VariableName, string>>;
 
-interface Options {
-  readonly host: string;
-  readonly port: number;
-  readonly data: string;
-  readonly vars: Variables;
-  readonly holders: string | undefined;
-}
-
 await main().catch((error: unknown) => fail(error instanceof Error ? error.message : String(error)));
 
 async function main(): Promise<void> {
-  const options = readOptions();
-  const { data, host } = options;
+  const { host, port, holders, ...given } = readArguments();
+  const data = resolve(given.data);
+  console.log(`Precis starts, with its data in ${data}.`);
+  // They take seconds to load, for which neither `--help` nor this line waits.
+  const [{ VARIABLES }, { startRuntime }, { ownWorker }, { modulesOf }] = await Promise.all([
+    import('../src/config.ts'),
+    import('./local-runtime.ts'),
+    import('./own-worker.ts'),
+    import('./worker-modules.ts'),
+  ]);
+  const own = variablesIn(given.var, VARIABLES);
   const storage = await keepFromOthers(data);
   const vars = {
     DEFAULT_MEMORY_STRATEGY: 'auto',
-    ...options.vars,
-    PRECIS_SECRET: await secretOf(storage, options),
+    ...own,
+    PRECIS_SECRET: await secretOf(storage, host, own),
   };
   const built = await ownWorker(join(data, 'worker'));
   const miniflare = startRuntime({
@@ -62,7 +60,7 @@ async function main(): Promise<void> {
     storage,
     print: (line) => console.log(line),
     // Miniflare's own address has routes for development; one of them reads the bucket.
-    moreOfWorker: { unsafeDirectSockets: [{ host, port: options.port }] },
+    moreOfWorker: { unsafeDirectSockets: [{ host, port: Number(port) }] },
   });
   const url = await miniflare.unsafeGetDirectURL();
   const health = await miniflare.dispatchFetch(`${url.origin}/healthz`);
@@ -73,11 +71,11 @@ async function main(): Promise<void> {
   }
   // Serves until the process is ended; Miniflare ends workerd then.
   setInterval(() => collect(miniflare), SCHEDULE.ms);
-  if (options.holders !== undefined) {
-    await noteServer(options.holders, vars);
-    endWithout(options.holders, miniflare);
+  if (holders !== undefined) {
+    await noteServer(holders, vars);
+    endWithout(holders, miniflare);
   }
-  console.log(greeting(`http://${nameOf(host)}:${url.port}`, data, vars.DEFAULT_MEMORY_STRATEGY));
+  console.log(greeting(`http://${nameOf(host)}:${url.port}`, vars.DEFAULT_MEMORY_STRATEGY));
 }
 
 /** An address as URLs have it. */
@@ -86,9 +84,13 @@ function nameOf(host: string): string {
 }
 
 /** The address, what happens without a strategy, and the lines for clients. */
-function greeting(url: string, data: string, strategy: string): string {
-  return `Precis listens on ${url}/v1. Its data is in ${data}.
-Requests that name no strategy get ${strategy}; the variable DEFAULT_MEMORY_STRATEGY changes that.
+function greeting(url: string, strategy: string): string {
+  const late =
+    strategy === 'auto'
+      ? `\nWithout a token_budget it rarely edits below 100,000 tokens; ${url}/agents/coding has one of 64,000.`
+      : '';
+  return `Precis listens on ${url}/v1.
+Requests that name no strategy get ${strategy}; the variable DEFAULT_MEMORY_STRATEGY changes that.${late}
 
   export OPENAI_BASE_URL=${url}/v1       # clients of OpenAI's API
   export ANTHROPIC_BASE_URL=${url}       # clients of Anthropic's API, Claude Code
@@ -113,7 +115,7 @@ async function keepFromOthers(data: string): Promise<string> {
  * The secret of what the folder stores: the caller's, or the one that was made for it. Another one
  * would leave everything there unreadable, so no start takes one by mistake.
  */
-async function secretOf(storage: string, { host, vars }: Options): Promise<string> {
+async function secretOf(storage: string, host: string, vars: Variables): Promise<string> {
   const file = join(storage, 'secret');
   const names = await readdir(storage);
   const made = names.includes('secret') ? (await readFile(file, 'utf8')).trim() : undefined;
@@ -137,7 +139,7 @@ Set PRECIS_SECRET_PREVIOUS to the one in the file, or use another folder.`);
 }
 
 /** @throws if an argument is not known */
-function readOptions(): Options {
+function readArguments() {
   const { HOST = '127.0.0.1', PORT = '8787', DATA_DIR = 'data' } = process.env;
   const { values } = parseArgs({
     options: {
@@ -155,21 +157,19 @@ function readOptions(): Options {
   }
   if (!/^\d{1,5}$/.test(values.port) || Number(values.port) > 65_535)
     fail(`--port takes 0 to 65535\n\n${USAGE}`);
-  const vars = { ...variables(process.env), ...variables(Object.fromEntries(values.var.map(variableOf))) };
-  const { host, port, data, holders } = values;
-  return { host, port: Number(port), data: resolve(data), vars, holders };
+  return values;
 }
 
-/** The name and the value of an argument. */
-function variableOf(text: string): [VariableName, string] {
-  const at = text.indexOf(':');
-  const name = VARIABLES.find((one) => one === text.slice(0, at));
-  return name ? [name, text.slice(at + 1)] : fail(`--var takes <NAME>:<value> of a variable\n\n${USAGE}`);
-}
-
-/** The variables of the Worker that have a value. */
-function variables(values: Readonly<Record<string, string | undefined>>): Variables {
-  return Object.fromEntries(VARIABLES.flatMap((name) => (values[name] ? [[name, values[name]]] : [])));
+/** The variables of the Worker that have a value: arguments come before the environment. */
+function variablesIn(texts: readonly string[], names: readonly VariableName[]): Variables {
+  const named = texts.map((text): [VariableName, string] => {
+    const at = text.indexOf(':');
+    const name = names.find((one) => one === text.slice(0, at));
+    return name ? [name, text.slice(at + 1)] : fail(`--var takes <NAME>:<value> of a variable\n\n${USAGE}`);
+  });
+  const given = Object.fromEntries(named.filter(([, value]) => value !== ''));
+  const values: Readonly<Record<string, string | undefined>> = { ...process.env, ...given };
+  return Object.fromEntries(names.flatMap((name) => (values[name] ? [[name, values[name]]] : [])));
 }
 
 /**

@@ -237,6 +237,7 @@ describe('the package in an empty folder', () => {
     for (const line of [
       `export OPENAI_BASE_URL=${first.url}/v1 `,
       `export ANTHROPIC_BASE_URL=${first.url} `,
+      `below 100,000 tokens; ${first.url}/agents/coding has one of 64,000.`,
       'Requests that name no strategy get auto; the variable DEFAULT_MEMORY_STRATEGY changes that.',
     ])
       expect(first.output()).toContain(line);
@@ -251,6 +252,7 @@ describe('the package in an empty folder', () => {
 
     const second = await start({ PRECIS_SECRET: '', DATA_DIR: home, DEFAULT_MEMORY_STRATEGY: 'none' });
     expect(second.output()).toContain('get none;');
+    expect(second.output()).not.toContain('token_budget');
     expect(await contentOf(second.url, ref)).toContain(OUTPUT);
     const { stdout } = await precis('doctor', '--url', second.url);
     expect(stdout).toContain('✓ configuration');
@@ -281,7 +283,10 @@ describe('the package in an empty folder', () => {
 
   it('plans what a log holds, and answers in a sentence', async () => {
     const file = join(data, 'log.jsonl');
-    const messages = conversationOf([OUTPUT]);
+    const messages = conversationOf([
+      linesAbout('a log', 3_000),
+      ...Array.from({ length: 20 }, () => OUTPUT),
+    ]);
     const body = { model: 'gpt-4.1', messages };
     await writeFile(
       file,
@@ -290,7 +295,7 @@ describe('the package in an empty folder', () => {
     const { stdout, stderr } = await precis('replay', file);
 
     expect(stdout).toMatch(
-      /^Of \$0\.\d+ for the input of \d+ requests? in 1 conversation, auto with a budget/,
+      /^Of \$\d\.\d+ for \d+ requests in 1 conversation, auto with a budget of 32,000 tokens would have saved/,
     );
     expect(stderr).toBe('');
   });

@@ -102,18 +102,38 @@ describe('the words', () => {
     moves: 1,
     without,
     price,
+    largest: 1_200,
+    isShortened: true,
   });
 
   it('begin with the answer', () => {
     const words = wordsOf([one('a', 400, 100), one('b', 12, 12.3)], 'auto');
 
     expect(words.split('\n')[0]).toBe(
-      'Of $412 for the input of 4 requests in 2 conversations, auto would have saved $300 (73 %). 1 would have cost more, by at most 2.5 %.',
+      'Of $412 for 4 requests in 2 conversations, auto would have saved $300 (73 %). 1 would have cost more, by at most 2.5 %.',
     );
     expect(words).toMatch(/^a +2 +\$400 +\$100 +−75 %$/m);
-    expect(words).toMatch(/^b +2 +\$12 +\$12 +\+2.5 %$/m);
-    expect(wordsOf([one('a', 4, 2)], 'auto')).toContain('saved $2.000 (50 %). None would have cost more.');
-    expect(wordsOf([one('a', 2, 3)], 'auto')).toContain('would have cost you $1.000 (50 %).');
+    expect(words).toMatch(/^b +2 +\$12.00 +\$12.30 +\+2.5 %$/m);
+    expect(wordsOf([one('a', 4, 2)], 'auto')).toContain('saved $2.00 (50 %). None would have cost more.');
+    expect(wordsOf([one('a', 2, 3)], 'auto')).toContain('would have cost you $1.00 (50 %).');
+  });
+
+  it('say why nothing is saved where nothing would have been removed, and what that costs', () => {
+    const unedited = (without: number | undefined, price: number | undefined): Replayed => {
+      return { ...one('a', without, price), isShortened: false };
+    };
+
+    const below = wordsOf([unedited(4, 4.1), unedited(2, 1.9)], 'auto', { budget: 1_500 });
+    expect(below.split('\n\n')[0]).toBe(
+      'Nothing would have been removed by auto: the largest of 4 requests in 2 conversations has 1,200 tokens.',
+    );
+    expect(below).toMatch(/^a +2 +\$4.00 +\$4.10 +\+2.5 %$/m);
+    expect(below).toMatch(/^a +2 +\$2.00 +\$1.90 +nothing removed$/m);
+    const over = wordsOf([unedited(4, 4.4)], 'auto', { budget: 1_000 });
+    expect(over.split('\n\n')[0]).toBe(
+      'Nothing would have been removed by auto: the largest of 2 requests in 1 conversation has 1,200 tokens, and no edit would have freed enough for the cached prefix that it breaks. The tools that Precis adds would have cost $0.40 (10 %).',
+    );
+    expect(wordsOf([unedited(undefined, undefined)], 'auto')).not.toContain('--model');
   });
 
   it('name what has no price, what was left out, and what is not listed', () => {
