@@ -35,8 +35,9 @@ const VALUES = {
    */
   answerAtOnceMs: 5,
   /**
-   * The first event of a stream. Any event ends the wait, so text is never delayed; when a model
-   * thinks for longer, its caller has the headers by then.
+   * The first event of a stream, or the first word of one over a bridge, for which headers wait: an
+   * error may come instead. The wait delays no text. When a model thinks for longer, its caller has
+   * the headers once the first comment would be due.
    */
   streamBeginningMs: 15_000,
   /** Between comments in a silent stream: below the usual idle limits of proxies. */

@@ -91,7 +91,7 @@ async function beginningOf(
   const { status, ok } = answer.response;
   const isAsked = (of: number | undefined) => left.some((retry) => retry.mayHelp(attempt, of));
   if (ok) {
-    if (!isDecoded(answer.response.headers)) return { answer, isAnswer: true };
+    if (answer.hasBegun || !isDecoded(answer.response.headers)) return { answer, isAnswer: true };
     if (!isEventStream(answer.response))
       return isAsked(status) ? wholeOf(answer) : { answer, isAnswer: true };
     // Stored upstream state can't be shortened, so there is nothing to wait for.

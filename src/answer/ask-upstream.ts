@@ -172,20 +172,25 @@ function counted(
 /**
  * Hides what an upstream says about a shared account. Callers learn only that it refuses, and when
  * they may retry.
+ *
+ * @param refusal of the account, where the status does not show it; undefined: it is none
  */
-function withoutAccount(
+export function withoutAccount(
   answer: CountedAnswer,
   { caller: { account }, services: { log }, api }: RequestScope,
+  refusal = accountError(answer.response.status),
 ): CountedAnswer {
-  const { status, headers } = answer.response;
-  const error = account.apiKey === undefined ? undefined : accountError(status);
+  const { headers } = answer.response;
+  const error = account.apiKey === undefined ? undefined : refusal;
   if (!error) return answer;
   answer.abort();
-  log('warn', 'the upstream has refused the account of this deployment', { code: error.code, status });
+  const fields = { code: error.code, status: error.status };
+  log('warn', 'the upstream has refused the account of this deployment', fields);
   const response = error.toResponse({}, api, headers.get('request-id') ?? undefined);
   for (const [name, value] of responseHeaders(headers, account))
     if (!name.startsWith('content-')) response.headers.set(name, value);
-  return { ...answer, response };
+  const { rest: _, ...unread } = answer;
+  return { ...unread, response };
 }
 
 /** With limits, bodies are read before they are sent. @throws InvariantError for one that is not */

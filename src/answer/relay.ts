@@ -16,7 +16,7 @@ import {
   type StreamForm,
 } from '../protocol/answers/answer-format.ts';
 import { AnswerPipeline } from '../protocol/answers/answer-pipeline.ts';
-import { ApiError, accountFault, answerTooLarge, brokenAnswer, internalError } from '../request/errors.ts';
+import { ApiError, accountErrorIn, answerTooLarge, brokenAnswer, internalError } from '../request/errors.ts';
 import type { RequestScope } from '../request/scope.ts';
 import type { Rounds } from '../retrieval/rounds.ts';
 import { faultOf, RoundsStage } from '../retrieval/stream.ts';
@@ -137,7 +137,7 @@ const TOO_LONG = 'answer_not_kept';
 
 /** What is reworded in the upstream's errors; undefined if nothing is. */
 function rewording({ services: { config } }: RequestScope, form: StreamForm | undefined): Reword | undefined {
-  const ofAccount = config.access && accountFault;
+  const ofAccount: Reword | undefined = config.access && ((error) => accountErrorIn(error)?.toBody().error);
   if (!form?.failsAsAnswer) return ofAccount;
   return (error) => ofAccount?.(error) ?? tooLongByWords(error);
 }

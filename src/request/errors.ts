@@ -105,13 +105,13 @@ const REFUSALS = /authenti|authori[sz]|api.?key|permission|account|organi[sz]ati
 const ACCOUNT = /\b(?:org|proj|user)[-_]\w{4}|\bsk-\w/;
 
 /** Like `accountError`, for an error inside an answer, which may hold its status as a field. */
-export function accountFault(error: Readonly<Record<string, unknown>>): AnswerFault | undefined {
+export function accountErrorIn(error: Readonly<Record<string, unknown>>): ApiError | undefined {
   const { code, type, status } = error;
   const message = `${error.message ?? ''}`;
   const words = `${code} ${type} ${ACCOUNT.test(message) ? message : ''}`;
-  if (LIMITS.test(words)) return accountError(429)?.toBody().error;
-  if (REFUSALS.test(words) || ACCOUNT.test(message)) return accountError(403)?.toBody().error;
-  return accountError(Number([status, code].find((value) => typeof value === 'number')))?.toBody().error;
+  if (LIMITS.test(words)) return accountError(429);
+  if (REFUSALS.test(words) || ACCOUNT.test(message)) return accountError(403);
+  return accountError(Number([status, code].find((value) => typeof value === 'number')));
 }
 
 /**

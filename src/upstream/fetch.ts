@@ -37,6 +37,8 @@ export interface UpstreamAnswer {
   readonly response: Response;
   /** Read in place of the response's body, where that is read elsewhere first. */
   readonly rest?: Chunks;
+  /** Whether its beginning has been read, and is no refusal as far as it has come. */
+  readonly hasBegun?: boolean;
   /** Closes the connection. */
   abort(): void;
 }

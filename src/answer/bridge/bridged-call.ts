@@ -118,11 +118,12 @@ export class BridgedCall {
     const { listed, body } = written;
     const headers = [...(sending.options.headers ?? []), ...written.headers];
     const options = { ...sending.options, headers, listed };
-    const answer = await askUpstream(scopeOver(api, scope), `/${written.path}`, body, options);
+    const over = scopeOver(api, scope);
+    const answer = await askUpstream(over, `/${written.path}`, body, options);
     return chatAnswer(answer, {
       reader: written.reader,
       streams: chat.stream === true,
-      services: scope.services,
+      scope: over,
       keep: async (answer) => this.keeper?.keep(answer, sending.made.tools?.names ?? NO_NAMES),
     });
   }

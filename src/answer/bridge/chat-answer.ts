@@ -1,66 +1,96 @@
 /** An answer of another API as an answer of chat completions. */
 import { concat } from '../../lib/bytes.ts';
 import { FrameSplitter } from '../../protocol/answers/sse.ts';
-import type { AnswerReader, BridgedStream, CompleteAnswer } from '../../protocol/bridges/bridge.ts';
-import { answerTooLarge, brokenAnswer } from '../../request/errors.ts';
-import type { Services } from '../../request/services.ts';
+import type {
+  AnswerReader,
+  BridgedAnswer,
+  BridgedStream,
+  CompleteAnswer,
+} from '../../protocol/bridges/bridge.ts';
+import { accountErrorIn, answerTooLarge, brokenAnswer } from '../../request/errors.ts';
+import type { RequestScope } from '../../request/scope.ts';
+import { TIME_LIMITS } from '../../time-limits.ts';
 import { LONGEST_ANSWER, readBody } from '../../upstream/body.ts';
 import { type Chunks, chunksOf, type Read } from '../../upstream/chunks.ts';
-import type { UpstreamAnswer } from '../../upstream/fetch.ts';
+import { openStream } from '../../upstream/opening.ts';
 import { isEventStream } from '../../upstream/request.ts';
+import { type CountedAnswer, withoutAccount } from '../ask-upstream.ts';
 import { bodyRelay } from '../unread/unread-body.ts';
 
 interface Translating {
   readonly reader: AnswerReader;
   /** Whether the caller asks for a stream. */
   readonly streams: boolean;
-  readonly services: Services;
+  /** As the API takes the request. */
+  readonly scope: RequestScope;
   /** Keeps the output of a complete answer. What ends the answer waits for it. Never rejects. */
   keep(kept: CompleteAnswer): Promise<void>;
 }
 
-/** @throws ApiError if an answer that must be read completely breaks off, or is too long */
-export async function chatAnswer<Answer extends UpstreamAnswer>(
-  answer: Answer,
-  { reader, streams, services, keep }: Translating,
-): Promise<Answer> {
+/**
+ * A stream that fails before it has said anything is a refusal with a status, if that comes before
+ * the caller must have headers.
+ *
+ * @throws ApiError if an answer breaks off that must be read completely, or has said nothing yet;
+ *   if it is too long
+ */
+export async function chatAnswer(answer: CountedAnswer, translating: Translating): Promise<CountedAnswer> {
+  const { reader, streams, scope, keep } = translating;
   const { response } = answer;
-  if (response.ok && streams && isEventStream(response)) return streamed(answer, reader.stream(), keep);
-  const body = response.body ? await readBody(answer, bodyRelay(services)) : new Uint8Array();
+  if (response.ok && streams && isEventStream(response)) return streamed(answer, translating);
+  const body = response.body ? await readBody(answer, bodyRelay(scope.services)) : new Uint8Array();
   if (typeof body === 'string') throw brokenAnswer(body);
   if (body instanceof ReadableStream) {
     answer.abort();
     throw answerTooLarge();
   }
   if (!response.ok) return withBody(answer, reader.error(body, response.status), response.status);
-  const { body: chat, status, kept } = reader.answer(body);
-  if (kept) await keep(kept);
-  return withBody(answer, chat, status);
+  const said = reader.answer(body);
+  if (said.kept) await keep(said.kept);
+  return said.fault ? refused(answer, said, translating) : withBody(answer, said.body, said.status);
 }
 
-function withBody<Answer extends UpstreamAnswer>(answer: Answer, body: Uint8Array, status: number): Answer {
+/** An answer with the status 200 that is an error. What it says of a shared account is hidden. */
+function refused(
+  answer: CountedAnswer,
+  { body, status, fault }: BridgedAnswer,
+  translating: Translating,
+): CountedAnswer | Promise<CountedAnswer> {
+  const shown = withoutAccount(answer, translating.scope, fault && accountErrorIn({ ...fault }));
+  return shown === answer ? withBody(answer, body, status) : chatAnswer(shown, translating);
+}
+
+function withBody(answer: CountedAnswer, body: Uint8Array, status: number): CountedAnswer {
   const headers = headersOf(answer, 'application/json');
-  return { ...answer, response: new Response(new Uint8Array(body), { status, headers }), rest: undefined };
+  const { rest: _, ...read } = answer;
+  return { ...read, response: new Response(new Uint8Array(body), { status, headers }) };
 }
 
-function headersOf({ response }: UpstreamAnswer, type: string): Headers {
+function headersOf({ response }: CountedAnswer, type: string): Headers {
   const headers = new Headers(response.headers);
   for (const name of ['content-length', 'content-encoding']) headers.delete(name);
   headers.set('content-type', type);
   return headers;
 }
 
-function streamed<Answer extends UpstreamAnswer>(
-  answer: Answer,
-  stream: BridgedStream,
-  keep: Translating['keep'],
-): Answer {
+async function streamed(answer: CountedAnswer, translating: Translating): Promise<CountedAnswer> {
   const { status, body } = answer.response;
   if (!body) return answer;
-  const rest = new ChatChunks(answer.rest ?? chunksOf(body), stream, keep);
+  const { reader, scope, keep } = translating;
+  const relay = bodyRelay(scope.services);
+  const stream = reader.stream();
+  const chunks = new ChatChunks(answer.rest ?? chunksOf(body), stream, keep);
   const headers = headersOf(answer, 'text/event-stream; charset=utf-8');
   // Its chunks are read in place of its body.
-  return { ...answer, response: new Response(new ReadableStream(), { status, headers }), rest };
+  const response = new Response(new ReadableStream(), { status, headers });
+  const looker = { push: () => stream.hasBegun || stream.refusal !== undefined, end: () => undefined };
+  const limitMs = Math.min(TIME_LIMITS.streamBeginningMs, relay.idleMs);
+  const opened = await openStream({ ...answer, response, rest: chunks }, looker, limitMs);
+  if (stream.hasBegun || !(stream.refusal || chunks.isOver)) return { ...opened, hasBegun: true };
+  answer.abort();
+  if (stream.refusal) return refused(answer, stream.refusal, translating);
+  if (chunks.brokenBy !== undefined) relay.died?.(chunks.brokenBy);
+  throw brokenAnswer('upstream_unreachable');
 }
 
 /** Reads the chunks of another API's stream, and gives out chunks of chat. */
@@ -70,7 +100,10 @@ class ChatChunks implements Chunks {
   private readonly keep: Translating['keep'];
   private readonly splitter = new FrameSplitter(LONGEST_ANSWER);
   private isKept = false;
-  private hasEnded = false;
+  /** Whether nothing more comes. */
+  isOver = false;
+  /** Why it has broken off. */
+  brokenBy: unknown;
 
   constructor(chunks: Chunks, stream: BridgedStream, keep: Translating['keep']) {
     this.chunks = chunks;
@@ -79,10 +112,8 @@ class ChatChunks implements Chunks {
   }
 
   async next(): Promise<Read> {
-    if (this.hasEnded) return { done: true };
-    const read = await this.chunks.next();
-    this.hasEnded = read.done;
-    const frames = read.done ? this.last() : this.taken(read.value);
+    if (this.isOver) return { done: true };
+    const frames = await this.frames();
     const { kept } = this.stream;
     if (kept && !this.isKept) {
       this.isKept = true;
@@ -98,6 +129,19 @@ class ChatChunks implements Chunks {
 
   finish(): void {
     this.chunks.finish?.();
+  }
+
+  /** @throws what breaks the stream off */
+  private async frames(): Promise<Uint8Array[]> {
+    try {
+      const read = await this.chunks.next();
+      this.isOver = read.done;
+      return read.done ? this.last() : this.taken(read.value);
+    } catch (error) {
+      this.isOver = true;
+      this.brokenBy = error;
+      throw error;
+    }
   }
 
   private taken(bytes: Uint8Array): Uint8Array[] {

@@ -7,7 +7,7 @@ import { says } from '../../protocol/bridges/chat-fields.ts';
 import type { Call } from '../../request/call.ts';
 import { isRefused, noteLongestAnswer, noteRefused } from '../../request/model-refusals.ts';
 import { refusesThinking } from '../../upstream/bound-thinking.ts';
-import { isOfRequest } from '../../upstream/too-long.ts';
+import { mayBeTooLong } from '../../upstream/too-long.ts';
 import type { BridgedCall } from '../bridge/bridged-call.ts';
 import { isOnlyWay } from '../bridge/route.ts';
 import type { BodyPart, NextAttempt, Retry } from './retry.ts';
@@ -88,9 +88,12 @@ function isOfOutputs(json: string): boolean {
   return REFUSED_OUTPUTS.test(message) || MISSING_ITEM.test(message);
 }
 
-/** Whether the outputs of earlier answers may be at fault. A missing item is a 404. */
+/**
+ * Whether the outputs of earlier answers may be at fault. A missing item is a 404, and a response
+ * that fails without a code a 500.
+ */
 const mayBeOutputs = (without: ReadonlySet<BodyPart>, status: number | undefined): boolean =>
-  !without.has('bridge') && (status === undefined || status === 404 || isOfRequest(status));
+  !without.has('bridge') && status !== undefined && (status === 404 || mayBeTooLong(status));
 
 /** Asks with the outputs of earlier answers, but without ids, once one was looked for. */
 export function withoutIds({ request, scope }: Call): Retry {

@@ -59,8 +59,11 @@ export class AnswerWriter {
   private hasThought = false;
   /** How many pieces of reasoning that a caller can echo have been given out. */
   private details = 0;
-  private whole: JsonObject = { error: saidFault({ error: 'The upstream sent no whole answer.' }) };
+  private fault: AnswerFault | undefined = saidFault({ error: 'The upstream sent no whole answer.' });
+  private whole: JsonObject = { error: this.fault };
   private status = 502;
+  /** Whether anything has been given out, beside the role. */
+  hasSaid = false;
 
   /** @param streams whether chunks are written */
   constructor(form: AskedForm, streams: boolean) {
@@ -142,6 +145,7 @@ export class AnswerWriter {
     const choices = [{ index: 0, message, logprobs, finish_reason: reason }];
     const counted = usage ? { usage } : {};
     this.whole = { ...this.headed('chat.completion'), choices, ...counted };
+    this.fault = undefined;
     this.status = 200;
   }
 
@@ -151,6 +155,7 @@ export class AnswerWriter {
    * @param status of HTTP, where nothing has been written
    */
   error(error: AnswerFault, status: number): void {
+    this.fault = error;
     this.whole = { error };
     this.status = status;
     if (this.streams) this.written.push(dataFrame(JSON.stringify(this.whole)));
@@ -170,14 +175,16 @@ export class AnswerWriter {
     return { role: 'assistant', content, refusal, ...others, ...tool_calls };
   }
 
-  /** An answer that is no stream. */
-  get answer(): Pick<BridgedAnswer, 'body' | 'status'> {
-    return { body: encoder.encode(JSON.stringify(this.whole)), status: this.status };
+  /** An answer that is no stream, or the error in place of one. */
+  get answer(): BridgedAnswer {
+    const { fault, status, whole } = this;
+    return { body: encoder.encode(JSON.stringify(whole)), status, fault };
   }
 
   /** @param more members of the choice */
   private delta(delta: JsonObject, more: JsonObject = {}): void {
     this.said.add(delta);
+    this.hasSaid = true;
     this.begin();
     this.chunk([{ ...choiceOf(delta), ...more }]);
   }

@@ -3,6 +3,7 @@
  * of a view as a body of that API, and the answer as a chat answer. All else sees chat.
  */
 import type { JsonObject } from '../../lib/json.ts';
+import type { AnswerFault } from '../answers/answer-format.ts';
 import type { Frame } from '../answers/sse.ts';
 
 /** The APIs that a chat request can be sent over. */
@@ -52,6 +53,8 @@ export interface BridgedAnswer {
   readonly body: Uint8Array;
   /** An upstream may report an error with the status 200. */
   readonly status: number;
+  /** Absent if the body is no error. */
+  readonly fault?: AnswerFault | undefined;
   /** Undefined if the answer is not complete. */
   readonly kept?: CompleteAnswer | undefined;
 }
@@ -70,6 +73,10 @@ export interface AnswerReader {
 export interface BridgedStream {
   /** Takes a frame; returns frames of chat. Comments pass. */
   push(frame: Frame): readonly Uint8Array[];
+  /** Whether the caller has been given anything of the answer, beside its role. */
+  readonly hasBegun: boolean;
+  /** The error in place of an answer of which nothing has been given. */
+  readonly refusal: BridgedAnswer | undefined;
   /** Known once `push` has returned the finish chunk. Undefined if the answer is not complete. */
   readonly kept: CompleteAnswer | undefined;
 }

@@ -4,7 +4,7 @@ import type { AnswerFault } from '../answers/answer-format.ts';
 import { saidFault } from '../answers/said-fault.ts';
 import { type Frame, FrameSplitter, KEEPALIVE } from '../answers/sse.ts';
 import { AnswerWriter, type AskedForm } from './answer-writer.ts';
-import type { AnswerReader, BridgedStream, CompleteAnswer, KeptOutput } from './bridge.ts';
+import type { AnswerReader, BridgedAnswer, BridgedStream, CompleteAnswer, KeptOutput } from './bridge.ts';
 
 /**
  * Reads one answer. A stream that breaks off has no finish chunk: then the reader of chat reports
@@ -12,11 +12,16 @@ import type { AnswerReader, BridgedStream, CompleteAnswer, KeptOutput } from './
  */
 export abstract class AnswerFeed implements BridgedStream {
   kept: CompleteAnswer | undefined;
+  refusal: BridgedAnswer | undefined;
   protected readonly writer: AnswerWriter;
   private isOver = false;
 
   constructor(writer: AnswerWriter) {
     this.writer = writer;
+  }
+
+  get hasBegun(): boolean {
+    return this.writer.hasSaid;
   }
 
   /** Takes an answer that is no stream. */
@@ -49,6 +54,7 @@ export abstract class AnswerFeed implements BridgedStream {
   protected fail(fault: AnswerFault, status: number): void {
     this.isOver = true;
     this.writer.error(fault, status);
+    if (!this.hasBegun) this.refusal = this.writer.answer;
   }
 }
 

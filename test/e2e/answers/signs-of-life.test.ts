@@ -1,10 +1,15 @@
 /** What a caller gets while there is nothing to send. */
+import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Behaviour } from '../../../tools/upstream/behaviours.ts';
+import { messageEvents } from '../../../tools/upstream/message.ts';
+import { type MessagesBehaviour, startMessagesUpstream } from '../../../tools/upstream/messages-upstream.ts';
 import { eventsOf } from '../../../tools/upstream/response.ts';
 import { CODEX_HEADERS, readAsCodex } from '../../support/clients/codex.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
+import { dataOf } from '../../support/deployment/event-stream.ts';
+import { until } from '../../support/deployment/polling.ts';
 
 const KEEPALIVE_MS = 100;
 /** Some signs of life are due in this time, also on a slow machine. */
@@ -12,24 +17,39 @@ const SILENCE_MS = 6 * KEEPALIVE_MS;
 
 /** Where the upstream falls silent: before the first event that matches. */
 let silentBefore = /./;
+/** How long. */
+let silence = (): Promise<unknown> => sleep(SILENCE_MS);
 
-const halting: Behaviour = async (_, response, { body }) => {
+async function halting(response: ServerResponse, events: Iterable<string>): Promise<void> {
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   response.flushHeaders();
   let hasWaited = false;
-  for (const event of eventsOf(body, { id: '1', content: 'Hello there, caller.' })) {
+  for (const event of events) {
     if (!hasWaited && silentBefore.test(event)) {
       hasWaited = true;
-      await sleep(SILENCE_MS);
+      await silence();
     }
     response.write(event);
   }
   response.end();
-};
+}
 
+const CONTENT = 'Hello there, caller.';
+const responses: Behaviour = (_, response, { body }) =>
+  void halting(response, eventsOf(body, { id: '1', content: CONTENT }));
+const messages: MessagesBehaviour = ({ body }, response) =>
+  void halting(response, messageEvents(body, { id: '1', content: CONTENT }));
+
+const anthropic = await startMessagesUpstream({ messages });
+afterAll(() => anthropic.close());
 const deployment = deploy({
+  vars: { ANTHROPIC_BASE_URL: anthropic.url },
   limits: { keepaliveMs: KEEPALIVE_MS, streamBeginningMs: KEEPALIVE_MS },
-  upstream: { responses: halting },
+  upstream: { responses },
+});
+
+beforeEach(() => {
+  silence = () => sleep(SILENCE_MS);
 });
 
 async function respond(headers: Record<string, string>): Promise<Response> {
@@ -76,26 +96,69 @@ describe('a response that is silent', () => {
   });
 });
 
-describe('a chat answer over a bridge, whose model is silent', () => {
-  it.each([
-    ['before it is created', /response\.created/],
-    ['while it thinks', /response\.output_item\.added/],
-    ['in the middle of a text', /caller/],
-  ])('%s lives by comments', async (_, where) => {
-    silentBefore = where;
-    const response = await deployment.postTo('/v1/chat/completions', {
-      memory_strategy: { mode: 'auto', upstream_api: 'responses' },
-      model: 'gpt-6-astra',
-      stream: true,
-      messages: [{ role: 'user', content: 'Hello.' }],
+describe.each([
+  {
+    ...{ upstream_api: 'responses', model: 'gpt-6-astra', begins: /response\.created/ },
+    ...{ thinks: /response\.output_item\.added/, seen: () => deployment.upstream.requests },
+  },
+  {
+    ...{ upstream_api: 'messages', model: 'claude-opus-5-5', begins: /message_start/ },
+    ...{ thinks: /content_block_start/, seen: () => anthropic.requests },
+  },
+])(
+  'a chat answer over $upstream_api whose model is silent',
+  ({ upstream_api, model, begins, thinks, seen }) => {
+    const ask = (init: RequestInit = {}): Promise<Response> =>
+      deployment.fetch('/v1/chat/completions', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: 'Bearer sk-ant-of-a-silent-caller' },
+        body: JSON.stringify({
+          ...{ memory_strategy: { mode: 'auto', upstream_api }, model, stream: true },
+          messages: [{ role: 'user', content: 'Hello.' }],
+        }),
+        ...init,
+      });
+
+    it.each([
+      ['before it begins', begins],
+      ['while it thinks', thinks],
+      ['in the middle of a text', /caller/],
+    ])('%s lives by comments', async (_, where) => {
+      silentBefore = where;
+      const text = await (await ask()).text();
+      expect(text).toContain(': keepalive\n\n');
+      const chunks = dataOf(text).slice(0, -1);
+      const said = chunks.flatMap((json) => JSON.parse(json).choices);
+      expect(said.map(({ delta }) => delta.content ?? '').join('')).toBe(CONTENT);
+      expect(text.endsWith('data: [DONE]\n\n')).toBe(true);
     });
-    const text = await response.text();
-    expect(text).toContain(': keepalive\n\n');
-    const said = [...text.matchAll(/^data: (\{.*)$/gm)].flatMap(([, json = '']) => JSON.parse(json).choices);
-    expect(said.map(({ delta }) => delta.content ?? '').join('')).toBe('Hello there, caller.');
-    expect(text.endsWith('data: [DONE]\n\n')).toBe(true);
-  });
-});
+
+    it.each([
+      ['before it begins', begins],
+      ['while it thinks', thinks],
+    ])('%s gives its headers all the same', async (_, where) => {
+      silentBefore = where;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      silence = () => promise;
+      const response = await ask();
+      resolve();
+      expect(await response.text()).toContain('[DONE]');
+    });
+
+    it('is closed when its caller has left before it says a word', async () => {
+      silentBefore = thinks;
+      silence = () => new Promise(() => undefined);
+      const leaving = new AbortController();
+      const gone = ask({ signal: leaving.signal }).then((response) => response.text());
+      const asked = () => seen().filter(({ method }) => method === 'POST');
+      const before = asked().length;
+      await until('the upstream is asked', () => asked().length > before);
+      leaving.abort();
+      await expect(gone).rejects.toThrow();
+      await until('the connection is closed', () => asked().at(-1)?.closed === true);
+    });
+  },
+);
 
 describe('a compaction that takes long', () => {
   it('begins its response, and continues its numbers', async () => {

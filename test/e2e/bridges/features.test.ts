@@ -1,4 +1,5 @@
 /** What Precis does for conversations, also over the bridges and where they change between APIs. */
+import type { ServerResponse } from 'node:http';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import type { RunEvent } from '../../../src/memory/run/event.ts';
 import { type Behaviour, behave, respond } from '../../../tools/upstream/behaviours.ts';
@@ -235,6 +236,78 @@ describe.each(APIS.flatMap((one) => [false, true].map((stream) => ({ ...one, str
     });
   },
 );
+
+const sse = (events: readonly Json[]): string =>
+  events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('');
+
+describe.each(APIS)('a stream over $api that fails before its first word', ({ api, model, caller }) => {
+  const ofOpenai = api === 'responses';
+  /** The next stream opens, and then has an error. */
+  function fails(error: Json): void {
+    const events = ofOpenai
+      ? [
+          { type: 'response.created', response: { id: 'resp_1' } },
+          { type: 'response.failed', response: { error } },
+        ]
+      : [
+          { type: 'message_start', message: { id: 'msg_1' } },
+          { type: 'error', error },
+        ];
+    const send = (_: unknown, response: ServerResponse): void => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.end(sse(events));
+    };
+    deployment.openai.next(send);
+    deployment.upstream.next(send);
+  }
+
+  const askWith = (messages: readonly Message[], name: string) =>
+    post(
+      '/chat/completions',
+      {
+        ...{ model, tools: TOOLS, stream: true, messages, conversation_id: `failing ${name} ${api}` },
+        memory_strategy: { mode: 'auto', upstream_api: api },
+      },
+      `${caller}-failing-${name}`,
+    );
+
+  it('is asked for again with less where it is too long', async () => {
+    const window = { type: 'window', tokens: 1e6 } as const;
+    deployment.openai.become({ responses: window });
+    deployment.upstream.become({ messages: window });
+    fails({ code: 'context_length_exceeded', type: 'invalid_request_error', message: 'prompt is too long' });
+    const files = ['a', 'b', 'c', 'd', 'e', 'f'].flatMap((name) => [
+      ...opening(name),
+      { role: 'assistant', content: 'I have read it.' },
+    ]);
+    const given = await mapped(await askWith([...files, { role: 'user', content: 'So?' }], 'long'));
+    expect(given).toMatchObject({ status: 200, isWhole: true });
+    const [whole = 0, less = 0, ...more] = asked().map(({ rawBody }) => rawBody.length);
+    expect(more).toEqual([]);
+    expect(less).toBeLessThan(whole);
+  });
+
+  it('is asked for again without the thoughts that are refused', async () => {
+    const messages = opening(`thoughts ${api}`);
+    const { choice } = await mapped(await askWith(messages, 'thoughts'));
+    messages.push(...back(choice.message as Json));
+    const words = 'messages.1.content.0: Invalid `signature` in `thinking` block';
+    fails(
+      ofOpenai
+        ? { code: 'invalid_encrypted_content', message: 'The encrypted content could not be verified.' }
+        : { type: 'invalid_request_error', message: words },
+    );
+    expect(await mapped(await askWith(messages, 'thoughts'))).toMatchObject({ status: 200, isWhole: true });
+    expect(asked().map(thoughtsIn).slice(-2)).toEqual([1, 0]);
+  });
+
+  it('is a 429 in its words where a rate is exceeded', async () => {
+    fails({ code: 'rate_limit_exceeded', type: 'rate_limit_error', message: 'Slow down.' });
+    const given = await mapped(await askWith(opening(`fast ${api}`), 'fast'));
+    expect(given).toMatchObject({ status: 429, error: { message: 'Slow down.', type: 'rate_limit_error' } });
+    expect(asked()).toHaveLength(1);
+  });
+});
 
 it('a conversation has the same refs in native Responses as over the bridge', async () => {
   const messages = opening('native');

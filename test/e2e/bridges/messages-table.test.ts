@@ -548,16 +548,22 @@ describe('a stream of Messages', () => {
     });
   });
 
-  it.each<[row: string, events: string[], error: Json]>([
+  it.each<[row: string, events: string[], status: number, error: Json]>([
     [
       'has an error',
       [event('error', { error: { type: 'overloaded_error', message: 'Oh.' } }), ...ended],
+      529,
       { type: 'overloaded_error', message: 'Oh.' },
     ],
-    ['is torn', [], { type: 'server_error' }],
-  ])('that %s after its words is an error without [DONE]', async (_, events, error) => {
-    const { choice, ...given } = await streamed([started, begun(0, text('Hi')), ...events]);
-    expect(given).toMatchObject({ status: 200, isWhole: false, error });
-    expect(choice).toMatchObject({ message: { content: 'Hi' }, finish_reason: undefined });
-  });
+    ['is torn', [], 502, { type: 'server_error', code: 'upstream_unreachable' }],
+  ])(
+    'that %s is an error: of a status, or after its words without [DONE]',
+    async (_, events, status, error) => {
+      const thought = begun(0, { type: 'thinking', thinking: 'First', signature: '' });
+      expect(await streamed([started, thought, ...events])).toMatchObject({ status, isWhole: false, error });
+      const { choice, ...given } = await streamed([started, begun(0, text('Hi')), ...events]);
+      expect(given).toMatchObject({ status: 200, isWhole: false, error });
+      expect(choice).toMatchObject({ message: { content: 'Hi' }, finish_reason: undefined });
+    },
+  );
 });

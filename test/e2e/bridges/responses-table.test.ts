@@ -555,13 +555,13 @@ describe.each(FORMS)('an answer of Responses (stream: $stream)', ({ stream }) =>
 
   it.each<[code: string, status: number]>([
     ['rate_limit_exceeded', 429],
+    ['insufficient_quota', 429],
     ['invalid_prompt', 400],
     ['server_error', 500],
   ])('that has failed (%s) is an error of the status %i', async (code, status) => {
     const error = { code, message: 'So it is.' };
     const given = await answer(answers({ status: 'failed', error, output: [] }));
-    // A stream has begun by then.
-    expect(given).toMatchObject({ status: stream ? 200 : status, error, isWhole: false });
+    expect(given).toMatchObject({ status, error, isWhole: false });
   });
 
   it('that is an error of its server has its words', async () => {
@@ -626,18 +626,31 @@ describe('a stream of Responses', () => {
     expect(choice.message).toEqual({ role: 'assistant', content: null, refusal: null, ...said });
   });
 
-  it.each<[row: string, events: Json[], error: Json]>([
+  it.each<[row: string, events: Json[], status: number, error: Json]>([
     [
       'has failed',
       [{ type: 'response.failed', response: { error: { code: 'server_error', message: 'Oh.' } } }],
+      500,
       { message: 'Oh.', code: 'server_error' },
     ],
-    ['has an error', [{ type: 'error', message: 'Oh.', code: 'server_error' }], { message: 'Oh.' }],
-    ['is torn', [], { type: 'server_error' }],
-  ])('that %s after its words is an error without [DONE]', async (_, events, error) => {
-    const text = at(0, 'output_text.delta', { content_index: 0, delta: 'Hi' });
-    const { choice, ...given } = await streamed([created, text, ...events]);
-    expect(given).toMatchObject({ status: 200, isWhole: false, error });
-    expect(choice).toMatchObject({ message: { content: 'Hi' }, finish_reason: undefined });
-  });
+    ['has an error', [{ type: 'error', message: 'Oh.', code: 'server_error' }], 500, { message: 'Oh.' }],
+    [
+      'has an error of its type',
+      [{ type: 'error', error: { type: 'invalid_request_error', code: null, message: 'Oh.' } }],
+      400,
+      { message: 'Oh.', type: 'invalid_request_error' },
+    ],
+    ['is torn', [], 502, { type: 'server_error', code: 'upstream_unreachable' }],
+  ])(
+    'that %s is an error: of a status, or after its words without [DONE]',
+    async (_, events, status, error) => {
+      const thought = at(0, 'output_item.done', { item: reasoning });
+      const refused = await streamed([created, thought, ...events]);
+      expect(refused).toMatchObject({ status, isWhole: false, error });
+      const text = at(1, 'output_text.delta', { content_index: 0, delta: 'Hi' });
+      const { choice, ...given } = await streamed([created, thought, text, ...events]);
+      expect(given).toMatchObject({ status: 200, isWhole: false, error });
+      expect(choice).toMatchObject({ message: { content: 'Hi' }, finish_reason: undefined });
+    },
+  );
 });

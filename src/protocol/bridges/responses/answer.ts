@@ -108,7 +108,8 @@ function failure(said: JsonObject): { readonly fault: AnswerFault; readonly stat
   const error = typeof found === 'string' ? { message: found } : asObject(found);
   const code = asString(error.code);
   const isLimit = code === 'rate_limit_exceeded' || code === 'insufficient_quota';
-  const status = isLimit ? 429 : LASTING.test(code) ? 400 : 500;
+  const isLasting = LASTING.test(code) || error.type === TYPES.get(400);
+  const status = isLimit ? 429 : isLasting ? 400 : 500;
   const type = TYPES.get(status) ?? 'server_error';
   return { fault: saidFault({ error: { type, ...error } }), status };
 }

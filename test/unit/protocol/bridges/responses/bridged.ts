@@ -39,7 +39,7 @@ export const inputOf = (messages: readonly Json[], asking?: Asking): Json[] =>
 
 /** The chat answer to an answer in JSON. */
 export function answered(response: Json, chat: Json = {}, asking?: Asking) {
-  const { body, ...answer } = bridged(chat, asking).reader.answer(bytesOf(response));
+  const { body, fault: _, ...answer } = bridged(chat, asking).reader.answer(bytesOf(response));
   return { ...answer, body: parsed(body) };
 }
 
