@@ -57,6 +57,8 @@ footer { margin-top: var(--space-12); border-top: 1px solid var(--line); }
   input { flex: 1; }
   form { order: 2; width: 100%; }
   th, td { min-width: 64px; padding-right: var(--space-2); font-size: var(--text-xs); }
+  table:has(th:nth-child(4)) { min-width: 560px; }
+  table:has(th:nth-child(5)) { min-width: 720px; }
   td code { overflow-wrap: anywhere; }
 }
 @media (min-width: 64rem) {
@@ -67,7 +69,9 @@ footer { margin-top: var(--space-12); border-top: 1px solid var(--line); }
   header { grid-column: 1 / -1; }
   .to-side { display: none; }
   .side { grid-area: 2 / 1; position: sticky; top: 48px; height: calc(100vh - 48px); overflow-y: auto; border: 0; border-right: 1px solid var(--line); }
-  main { grid-area: 2 / 2; padding: var(--space-4) var(--space-12); }
+  main { grid-area: 2 / 2; max-width: 1056px; padding: var(--space-4) var(--space-12); }
+  main > :not(pre, .table) { max-width: 704px; }
+  pre { width: fit-content; min-width: min(704px, 100%); max-width: 100%; }
 }
 @media (min-width: 84rem) {
   body:has(.contents) { grid-template-columns: var(--side) minmax(0, 1fr) 240px; }
