@@ -16,6 +16,11 @@ export class Latest<Subject extends object, Result> {
     this.made.set(subject, { inputs, result });
     return result;
   }
+
+  /** The latest result; undefined without one. */
+  last(subject: Subject): Result | undefined {
+    return this.made.get(subject)?.result;
+  }
 }
 
 function areSame(some: readonly unknown[], others: readonly unknown[]): boolean {

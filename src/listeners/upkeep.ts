@@ -11,6 +11,7 @@ import type { Call } from '../request/call.ts';
 import { noteNamed } from '../request/named-refs.ts';
 import { trackWork } from '../request/pending-work.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
+import { bridgedBytes } from '../view/made-before.ts';
 import type { AskedModel, CallFeature } from './listener.ts';
 
 export const upkeep: CallFeature = (call) => {
@@ -50,6 +51,7 @@ function prepare({ made: { prepareNext }, body }: AskedModel, call: Call): void 
  */
 function keepArray({ request, kept, chosen, scope }: Call, body: Uint8Array): void {
   if (!kept || passesThrough(chosen.strategy)) return;
-  const made = body.buffer === request.bytes.buffer ? 0 : body.length + writtenBytes(request.bytes);
+  const own = body.buffer === request.bytes.buffer ? 0 : body.length + writtenBytes(request.bytes);
+  const made = own + bridgedBytes(body);
   scope.caches.arrays.keep(request, kept.found, made);
 }

@@ -14,6 +14,7 @@ import { mayAct, type Plan } from '../memory/plan/plan.ts';
 import { planView } from '../memory/plan/plan-view.ts';
 import { render, type View, type ViewWords } from '../memory/plan/view.ts';
 import type { TokenCounter, Tools } from '../memory/tokens/tokens.ts';
+import type { BridgedBody, BridgeRefusal } from '../protocol/bridges/bridge.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import { toolsWith } from '../protocol/tools.ts';
 import { markingOf } from '../request/cache-marks.ts';
@@ -30,6 +31,23 @@ const views = new Latest<Plan, View>();
 /** The outline of a request, and the body of a view. */
 export const outlines = new Latest<ModelRequest, PlanRequest>();
 export const bodies = new Latest<View, Uint8Array>();
+
+/** A chat body in the form of another API, with outputs of earlier answers. */
+interface WrittenOver {
+  readonly written: BridgedBody | BridgeRefusal;
+  /** How many outputs it has, and how many messages they replace. */
+  readonly kept: number;
+  readonly replaced: number;
+}
+
+/** By the chat body. */
+export const bridgedBodies = new Latest<Uint8Array, WrittenOver>();
+
+/** Bytes of memory that are kept with a body of chat: another one, and the outputs in it. */
+export function bridgedBytes(body: Uint8Array): number {
+  const { written } = bridgedBodies.last(body) ?? {};
+  return written && 'body' in written ? 2 * written.body.length : 0;
+}
 
 /** See `termsOf`. @param strategy says who marks */
 export function termsFor(request: ModelRequest, strategy: MemoryStrategy, tables: ModelTables): ModelTerms {

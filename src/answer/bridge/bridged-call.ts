@@ -3,19 +3,20 @@
  * its bodies, and their answers.
  */
 import { baseUrlOf } from '../../config.ts';
-import { asObjects, type JsonObject, parseObject } from '../../lib/json.ts';
+import { asObjects, parseObject } from '../../lib/json.ts';
 import { Latest } from '../../lib/latest.ts';
+import { once } from '../../lib/once.ts';
 import { urlOf } from '../../lib/request-url.ts';
 import { secondsOf } from '../../lib/seconds.ts';
 import { baseName } from '../../memory/models/families.ts';
 import { bindsThinking, reasoningTermsOf } from '../../memory/models/past-reasoning.ts';
 import { marksChoiceOf } from '../../memory/modes/strategy.ts';
 import { isCleared } from '../../memory/plan/edits-before.ts';
-import type { BridgedApi, BridgeRefusal, ChatBody, KeptOutput } from '../../protocol/bridges/bridge.ts';
+import type { BridgedApi, BridgeRefusal, ChatBody } from '../../protocol/bridges/bridge.ts';
 import { BRIDGES } from '../../protocol/bridges/bridges.ts';
 import { unsupported } from '../../protocol/bridges/chat-fields.ts';
-import { outputsIn } from '../../protocol/bridges/kept-outputs.ts';
-import { shownAnswers } from '../../protocol/chat/shown-answers.ts';
+import { outputsIn, outputsOfText } from '../../protocol/bridges/kept-outputs.ts';
+import { type ShownAnswers, shownAnswers } from '../../protocol/chat/shown-answers.ts';
 import type { MessageReader } from '../../protocol/read-messages.ts';
 import type { Call } from '../../request/call.ts';
 import { callerOf } from '../../request/callers/caller.ts';
@@ -26,12 +27,13 @@ import { ANTHROPIC, bearerToken, isAnthropic, isAnthropicKey } from '../../upstr
 import { otherKeys } from '../../upstream/credentials.ts';
 import type { UpstreamAnswer } from '../../upstream/fetch.ts';
 import { forwardedSearch } from '../../upstream/request.ts';
+import { bridgedBodies } from '../../view/made-before.ts';
 import type { MadeView } from '../../view/made-view.ts';
 import { type AskOptions, askUpstream, type CountedAnswer, headersFor } from '../ask-upstream.ts';
 import type { BodyPart } from '../retries/retry.ts';
 import { chatAnswer } from './chat-answer.ts';
 import { AnswerKeeper } from './keep-answer.ts';
-import { KeptAnswers } from './kept-answers.ts';
+import { KeptAnswers, type SentOutputs } from './kept-answers.ts';
 import { isOnlyWay, type ReportedApi, type Route } from './route.ts';
 
 /** What a body is sent with. */
@@ -85,30 +87,43 @@ export class BridgedCall {
    */
   async ask(path: string, bytes: Uint8Array, sending: Sending): Promise<CountedAnswer> {
     const { api, because } = this.route;
-    const { scope } = this.call;
-    const bridge = BRIDGES[api];
-    const { include_reasoning, ...chat } = chatIn(bytes);
-    const param = keyIsFor(api, scope) ? bridge.obstacle(chat) : 'authorization';
+    const { request, scope, chosen } = this.call;
+    const read = once(() => chatIn(bytes));
+    const { obstacle, streams } = heads.of(bytes, [api], () => headOf(read().chat, api));
+    const param = keyIsFor(api, scope) ? obstacle : 'authorization';
     if (param !== undefined && isOnlyWay(api, this.call)) return refused(unsupported(param));
     if (param !== undefined) {
       this.sent = { api: 'chat', because: 'obstacle', param };
       return askUpstream(scope, path, bytes, sending.options);
     }
     const isBare = sending.without.has('outputs');
-    const outputs = await this.outputs(chat, sending, isBare);
-    const written = bridge.body(chat, (index) => outputs.get(index), {
-      showsReasoning: include_reasoning === true,
+    const { answers, shown } = await this.outputs(sending, isBare);
+    const rounds = isBare ? [] : (this.keeper?.rounds ?? []);
+    const options = {
       leavesOutReasoning: isBare,
       leavesOutIds: sending.without.has('ids'),
-      longestAnswer: longestAnswerAt(this.call.request, scope),
-      marksCache: marksChoiceOf(this.call.chosen.strategy) !== 'off',
-      now: secondsOf(Date.now()),
-      sha256: sha256Hex,
+      longestAnswer: longestAnswerAt(request, scope),
+      marksCache: marksChoiceOf(chosen.strategy) !== 'off',
+    };
+    const inputs = [
+      api,
+      ...Object.values(options),
+      ...answers.flatMap(({ message, text }) => [message, text]),
+    ];
+    const { written, kept, replaced } = bridgedBodies.of(bytes, inputs, () => {
+      const { chat, showsReasoning } = read();
+      const stored = answers.map(({ text, ...range }) => ({ ...range, outputs: outputsOfText(text) }));
+      const outputs = outputsIn(chat.messages, stored, shown, rounds, sha256Hex);
+      const given = { ...options, showsReasoning, now: () => secondsOf(Date.now()), sha256: sha256Hex };
+      return {
+        written: BRIDGES[api].body(chat, (index) => outputs.get(index), given),
+        kept: [...outputs.values()].filter(({ json }) => json !== '[]').length,
+        replaced: outputs.size,
+      };
     });
     if ('message' in written) return refused(written);
     const { notices } = written;
-    const kept = [...outputs.values()].filter(({ json }) => json !== '[]').length;
-    const plain = this.shown - outputs.size;
+    const plain = this.shown - replaced;
     this.sent = {
       ...{ api, because },
       ...(kept > 0 ? { kept_answers: kept } : {}),
@@ -117,12 +132,12 @@ export class BridgedCall {
     };
     const { listed, body } = written;
     const headers = [...(sending.options.headers ?? []), ...written.headers];
-    const options = { ...sending.options, headers, listed };
+    const asked = { ...sending.options, headers, listed };
     const over = scopeOver(api, scope);
-    const answer = await askUpstream(over, `/${written.path}`, body, options);
+    const answer = await askUpstream(over, `/${written.path}`, body, asked);
     return chatAnswer(answer, {
       reader: written.reader,
-      streams: chat.stream === true,
+      streams,
       scope: over,
       keep: async (answer) => this.keeper?.keep(answer, sending.made.tools?.names ?? NO_NAMES),
     });
@@ -133,11 +148,11 @@ export class BridgedCall {
     await this.kept?.forget();
   }
 
+  /** What is kept of the answers in a view; nothing if it is sent without. */
   private async outputs(
-    chat: ChatBody,
     { made, thinkingFrom }: Sending,
     isBare: boolean,
-  ): Promise<ReadonlyMap<number, KeptOutput>> {
+  ): Promise<Pick<SentOutputs, 'answers'> & { readonly shown: ShownAnswers }> {
     const { request } = this.call;
     const shown = shownAnswers(request, made.view, thinkingFrom);
     const rounds = this.keeper?.rounds ?? [];
@@ -149,8 +164,7 @@ export class BridgedCall {
     const found = await this.kept?.outputs(this.route.api, made.history, isShown, isBound);
     this.lacksOutputs = found?.lacks === true;
     this.keptFrom = isBare && isBound ? request.messages.length : (found?.from ?? 0);
-    if (isBare) return new Map();
-    return outputsIn(chat.messages, found?.answers ?? [], shown, rounds, sha256Hex);
+    return { answers: isBare ? [] : (found?.answers ?? []), shown };
   }
 }
 
@@ -176,10 +190,26 @@ const NO_NAMES: ReadonlySet<string> = new Set();
 
 const decoder = new TextDecoder();
 
-/** A body that was written here. */
-function chatIn(bytes: Uint8Array): ChatBody & JsonObject {
-  const chat = parseObject(decoder.decode(bytes)) ?? {};
-  return { ...chat, messages: asObjects(chat.messages) };
+/** A body that was written here, without the member that is Precis's. */
+function chatIn(bytes: Uint8Array): { readonly chat: ChatBody; readonly showsReasoning: boolean } {
+  const { include_reasoning, ...chat } = parseObject(decoder.decode(bytes)) ?? {};
+  return {
+    chat: { ...chat, messages: asObjects(chat.messages) },
+    showsReasoning: include_reasoning === true,
+  };
+}
+
+/** What decides how a chat body is asked for. */
+interface ChatHead {
+  readonly streams: boolean;
+  /** See `Bridge`. */
+  readonly obstacle: string | undefined;
+}
+
+const heads = new Latest<Uint8Array, ChatHead>();
+
+function headOf(chat: ChatBody, api: BridgedApi): ChatHead {
+  return { streams: chat.stream === true, obstacle: BRIDGES[api].obstacle(chat) };
 }
 
 /** The answer to a body that the other API has no form for. */

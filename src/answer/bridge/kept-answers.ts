@@ -13,7 +13,7 @@ import { firstAnswer } from '../../memory/conversation/first-requests.ts';
 import { type History, readHistory } from '../../memory/conversation/history.ts';
 import type { KeptReasonings } from '../../memory/conversation/kept-reasoning.ts';
 import type { BridgedApi } from '../../protocol/bridges/bridge.ts';
-import { type AnswerOutputs, outputsOfText } from '../../protocol/bridges/kept-outputs.ts';
+import type { AnswerOutputs } from '../../protocol/bridges/kept-outputs.ts';
 import { ANSWER_OUTPUTS_BYTES } from '../../request/beliefs.ts';
 import { conversationOfCall } from '../../request/conversation.ts';
 import { KEPT_ROWS, NEVER_KEPT, type StoredAnswer } from '../../storage/conversation/kept-answers.ts';
@@ -34,6 +34,11 @@ interface FoundAnswer extends Pick<AnswerOutputs, 'message' | 'end'> {
   readonly row: StoredAnswer;
 }
 
+/** An answer of the array, and its outputs as they are stored (see `textOfOutputs`). */
+interface StoredOutputs extends Pick<AnswerOutputs, 'message' | 'end'> {
+  readonly text: string;
+}
+
 interface Found {
   readonly answers: readonly FoundAnswer[];
   /** Whether it is not known what is kept. */
@@ -41,8 +46,8 @@ interface Found {
 }
 
 /** What of the answers in a view is sent. */
-interface SentOutputs {
-  readonly answers: readonly AnswerOutputs[];
+export interface SentOutputs {
+  readonly answers: readonly StoredOutputs[];
   /** Whether some of the view's answers are without. */
   readonly lacks: boolean;
   /** Where reasoning is bound, the messages before this one are without theirs. */
@@ -100,7 +105,7 @@ export class KeptAnswers implements ReasoningSource {
     const texts = await this.texts(wanted);
     const answers = wanted.flatMap(({ key, message, end }) => {
       const text = texts.get(key);
-      return text === undefined ? [] : [{ message, end, outputs: outputsOfText(text) }];
+      return text === undefined ? [] : [{ message, end, text }];
     });
     const isUnread = answers.length < wanted.length;
     const lacks = found.isUnknown || answers.length < shown.length;

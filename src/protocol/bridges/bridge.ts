@@ -94,7 +94,7 @@ export interface BridgeOptions {
   /** Whether Precis may mark what the prompt cache keeps, where the chat body has no mark. */
   readonly marksCache?: boolean;
   /** In seconds, for the answer of an API that states no time. */
-  readonly now?: number;
+  readonly now?: () => number;
   /** SHA-256 in hexadecimal. */
   readonly sha256: (text: string) => string;
 }

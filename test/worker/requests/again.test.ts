@@ -1,6 +1,8 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { MemoryStrategyRequest } from '../../../src/memory/modes/table.ts';
+import { messageOf } from '../../../tools/upstream/message.ts';
+import { responseOf } from '../../../tools/upstream/response.ts';
 import { assistant, body, lines, step, user } from '../../support/conversations/chat.ts';
 import { runs } from '../../support/laws/runs.ts';
 import { startApp, watchedBucket } from '../support.ts';
@@ -11,6 +13,8 @@ const STRATEGIES: readonly MemoryStrategyRequest[] = [
   { mode: 'auto', token_budget: 4_000, min_reclaim_tokens: 0 },
   { mode: 'auto', token_budget: 4_000, compact_retrieval: 'off' },
   { mode: 'trim', token_budget: 3_000 },
+  { mode: 'auto', token_budget: 4_000, min_reclaim_tokens: 0, upstream_api: 'responses' },
+  { mode: 'compact', token_budget: 3_000, upstream_api: 'messages' },
 ];
 
 const MESSAGES = [
@@ -39,6 +43,20 @@ const requests = fc
   .array(request, { minLength: 2, maxLength: 3 })
   .chain((some) => fc.array(fc.constantFrom(...some), { minLength: 6, maxLength: 8 }));
 
+/** An app whose upstream answers over each API. */
+function startAny(...args: Parameters<typeof startApp>) {
+  const app = startApp(...args);
+  const fetch = vi.mocked(globalThis.fetch);
+  const overChat = fetch.getMockImplementation();
+  fetch.mockImplementation(async (input, init) => {
+    const answer = await overChat?.(input, init);
+    const { url = '', body = '' } = app.sent.at(-1) ?? {};
+    const answerOf = url.endsWith('/responses') ? responseOf : url.endsWith('/messages') && messageOf;
+    return answerOf ? Response.json(answerOf(JSON.parse(body), { content: 'Done.' })) : (answer as Response);
+  });
+  return app;
+}
+
 /** Headers that differ from answer to answer. */
 const OTHERS = ['server-timing', 'x-memory-request-id'];
 
@@ -50,7 +68,7 @@ describe('a body that an isolate has seen', () => {
       fc.asyncProperty(requests, async (all) => {
         const { bucket } = watchedBucket();
         const key = `sk-${crypto.randomUUID()}`;
-        const knowing = startApp(bucket, {}, key);
+        const knowing = startAny(bucket, {}, key);
         const seen = new Set<string>();
         for (const one of all) {
           const fields = {
@@ -62,10 +80,11 @@ describe('a body that an isolate has seen', () => {
           const text = JSON.stringify(body(MESSAGES.slice(0, one.length), fields));
           if (seen.has(text)) again++;
           seen.add(text);
-          const fresh = startApp(bucket, {}, key);
+          const fresh = startAny(bucket, {}, key);
           const answers = [];
           for (const app of [fresh, knowing]) {
             const response = await app.request('/v1/chat/completions', { method: 'POST', body: text });
+            expect(response.status).toBe(200);
             const shown = [...response.headers].filter(([name]) => !OTHERS.includes(name));
             // The newest app hears all requests to the upstream.
             answers.push({ shown, sent: fresh.sent.at(-1)?.body });

@@ -404,6 +404,26 @@ describe('the reasoning that a bridge keeps', () => {
     expect(bodies.slice(-2).map((body) => thoughtsIn(body).length)).toEqual([0, 0]);
   });
 
+  it('is, in a body that comes again, what is kept by then', async () => {
+    const { isolate, bodies, says, id } = conversation();
+    const a = isolate();
+    const messages: Message[] = [user(lines(300))];
+    await steps(a, messages, 2);
+    const sent = async (): Promise<number> => {
+      await a.ask(messages);
+      return thoughtsIn(bodies.at(-1)).length;
+    };
+    expect([await sent(), await sent()]).toEqual([2, 2]);
+    says.refuses = true;
+    expect(await sent()).toBe(0);
+    says.refuses = false;
+    await steps(a, messages, 1);
+    expect([await sent(), await sent()]).toEqual([1, 1]);
+    const path = `/v1/conversations/${encodeURIComponent(id)}/memory`;
+    expect((await a.app.request(path, { method: 'DELETE' })).status).toBeLessThan(300);
+    expect(await sent()).toBe(0);
+  });
+
   it('is in a backup, and comes back with it', async () => {
     const { isolate, bodies, name, tenant } = conversation();
     const a = isolate();

@@ -191,7 +191,7 @@ function headOf({ id, model, usage }: JsonObject, { options }: Reading): ChunkHe
   const tier = TIERS.get(asObject(usage).service_tier);
   return {
     id: `chatcmpl-${asString(id).replace(/^msg_/, '')}`,
-    created: options.now ?? 0,
+    created: options.now?.() ?? 0,
     model,
     ...(tier === undefined ? {} : { service_tier: tier }),
   };

@@ -8,7 +8,7 @@ import { type MessageAnswer, messageEvents, messageOf } from '../../../../../too
 import { runs } from '../../../../support/laws/runs.ts';
 import { bytesOf, type Json, parsed, readerOf } from './bridged.ts';
 
-const SHOWN = { showsReasoning: true, now: 1_800_000_000 };
+const SHOWN = { showsReasoning: true, now: () => 1_800_000_000 };
 const REQUEST = { model: 'claude-opus-5-5' };
 const USAGE_ASKED = { stream: true, stream_options: { include_usage: true } };
 
