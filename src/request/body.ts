@@ -197,7 +197,7 @@ const SMALLER =
 function tooLarge(limit: number, param: string | null): ApiError {
   return new ApiError(
     'body_too_large',
-    `The request body must have at most ${limit} bytes, also when decoded. ${SMALLER} A larger one, up to the upstream's own limit, can only be forwarded unchanged: with a memory_strategy of none, set by header, agent or deployment, and without fields of Precis.`,
+    `The request body must have at most ${limit.toLocaleString('en-US')} bytes, also when decoded. ${SMALLER} A larger one, up to the upstream's own limit, can only be forwarded unchanged: with a memory_strategy of none, set by header, agent or deployment, and without fields of Precis.`,
     param,
   );
 }
@@ -210,7 +210,7 @@ function tooLarge(limit: number, param: string | null): ApiError {
 export function tooLargeToRead({ param }: ApiError, why: string): ApiError {
   return new ApiError(
     'body_too_large',
-    `The request body must have at most ${SIZE_LIMITS.body} bytes, also when decoded: ${why}. ${SMALLER}`,
+    `The request body must have at most ${SIZE_LIMITS.body.toLocaleString('en-US')} bytes, also when decoded: ${why}. ${SMALLER}`,
     param,
   );
 }

@@ -153,5 +153,8 @@ function stale(label: string, version: number, inBody: number | undefined): ApiE
 }
 
 function tooLong(characters: number): ApiError {
-  return invalid('text', `text must have at most ${LONGEST_BLOCK} characters; this one has ${characters}.`);
+  return invalid(
+    'text',
+    `text must have at most ${LONGEST_BLOCK.toLocaleString('en-US')} characters; this one has ${characters.toLocaleString('en-US')}.`,
+  );
 }

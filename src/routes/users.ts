@@ -144,7 +144,7 @@ function notFound(user: string, id?: string): ApiError {
   const of = id === undefined ? '' : ` of the conversation '${id}'`;
   return new ApiError(
     'conversation_not_found',
-    `The memory of the user '${user}' has nothing${of}.`,
+    `The memory of the user '${user}' holds nothing${of}.`,
     id === undefined ? 'user' : 'conversation',
   );
 }

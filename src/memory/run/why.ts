@@ -19,7 +19,7 @@ export const TRIGGER_LABELS: Readonly<Record<Trigger, string>> = {
   large_output: 'an output was very large',
   cold_return: "the provider's cache had expired, so the move cost nothing",
   force: 'the request asked for it',
-  none: 'nothing was due',
+  none: 'a new output was too large to be sent in full',
 };
 
 export const PHASE_LABELS: Readonly<Record<Refusal['phase'], string>> = {

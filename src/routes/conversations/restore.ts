@@ -62,7 +62,7 @@ async function readSaved(request: Request, { id, tenant, services }: Target): Pr
 function checkSize(settings: Settings): void {
   for (const [name, value] of Object.entries(settings))
     if (Buffer.byteLength(JSON.stringify(value)) > LARGEST_SETTINGS)
-      throw invalid(name, `${name} must have at most ${LARGEST_SETTINGS} bytes.`);
+      throw invalid(name, `${name} must have at most ${LARGEST_SETTINGS.toLocaleString('en-US')} bytes.`);
 }
 
 /**

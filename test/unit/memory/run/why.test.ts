@@ -55,6 +55,15 @@ describe('why a request was sent as it was', () => {
       'Only observed: 41,000 tokens were sent unchanged. Otherwise 1 content would be a placeholder; 9,000 tokens would be sent, because the budget of 32,000 was exceeded.',
     ],
     [
+      'a new output that is very large, where nothing else was due',
+      {
+        tokens: { ...LARGE, after: 9_000, budget: 200_000 },
+        trigger: 'none',
+        edits: [{ ...edit, message: 3, reason: 'offloaded' }],
+      },
+      '1 large output is truncated; 41,000 → 9,000 tokens, because a new output was too large to be sent in full.',
+    ],
+    [
       'refused',
       { status: 429, error: 'budget_exceeded', ended: 'error', warnings: ['idle'] },
       'Refused with 429 (budget_exceeded): nothing was sent to the model.',
