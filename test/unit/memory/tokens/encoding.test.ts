@@ -8,6 +8,7 @@ import { describe, expect, it } from 'vitest';
 import { TABLES } from '#token-tables';
 import { loadEncoding } from '../../../../src/memory/tokens/encoding.ts';
 import { NO_RANK, TokenRanks } from '../../../../src/memory/tokens/ranks.ts';
+import { COUNTED_TEXTS } from '../../../support/conversations/counted-texts.ts';
 import { sampleTraces } from '../../../support/conversations/traces.ts';
 import { runs } from '../../../support/laws/runs.ts';
 
@@ -117,6 +118,14 @@ describe.each([
     'counts a run of %j as gpt-tokenizer does, however long',
     (unit) => {
       for (const times of [1, 2, 3, 127, 128, 129, 400]) expectSame(unit.repeat(times));
+    },
+  );
+
+  it.each(COUNTED_TEXTS)(
+    'counts $name as gpt-tokenizer does, which the Worker is compared with',
+    (counted) => {
+      expectSame(counted.text);
+      expect(encoding.count(counted.text)).toBe(counted[name]);
     },
   );
 
