@@ -78,7 +78,8 @@ function savedWords(total: DaySums): string {
   const about = aboutOf(total) > 0 ? 'about ' : '';
   if (net < 0)
     return `${about}${dollarsIn(net)} lost: without Precis it would have been ${dollarsIn(wouldBe)}`;
-  const share = wouldBe === 0 ? '' : ` (${percent(net / wouldBe)})`;
+  if (net === 0) return `${about}${dollarsIn(wouldBe)} paid, nothing saved`;
+  const share = ` (${percent(net / wouldBe)})`;
   return `${about}${dollarsIn(net)} saved of ${dollarsIn(wouldBe)}${share}`;
 }
 
@@ -102,7 +103,7 @@ function refusedWords({ failures = {} }: DaySums): string {
 }
 
 function losingWords({ conversations }: Losses): string {
-  return `${many(conversations, 'conversation')} cost more`;
+  return `${conversations === 0 ? 'no conversation' : many(conversations, 'conversation')} cost more`;
 }
 
 function lossSentence(losses: Losses): string[] {

@@ -72,7 +72,7 @@ describe('alerts', () => {
     ],
     ['cheap misses', missing(4), []],
     ['misses of unknown cost', missing(null), []],
-    ['misses', missing(5), ['watch: Cache misses cost $0.0000000050, 5 % of what was paid (2 requests).']],
+    ['misses', missing(5), ['watch: Cache misses cost under $0.01, 5 % of what was paid (2 requests).']],
     ['a small loss', caller({ billed: 1, would_be: 100 * DOLLAR, sent: 100.9 * DOLLAR }), []],
     [
       'a loss',

@@ -27,7 +27,9 @@ const textOf = (total: Partial<DaySums>, losses: Losses = NO_LOSSES, days = 7): 
 
 describe('the summary of some days', () => {
   it.each<[Partial<DaySums>, string]>([
-    [{}, '$412 saved of $990 (42 %), 0 lost answers, 0 conversations cost more.'],
+    [{}, '$412 saved of $990 (42 %), 0 lost answers, no conversation cost more.'],
+    [{ sent: 982 * DOLLAR }, '$990 paid, nothing saved, 0 lost answers'],
+    [{ sent: 35_000, would_be: 35_000, summarizer: 0 }, ': under $0.01 paid, nothing saved, 0 lost'],
     [{ models: { a: { ...MODEL, about: 1 } } }, 'about $412 saved of $990'],
     [{ sent: 1_000 * DOLLAR }, '$18.00 lost: without Precis it would have been $990, 0 lost'],
     [{ unpriced: 1 }, '4 requests whose savings are not known, since 1 summary has no known price'],
@@ -36,8 +38,8 @@ describe('the summary of some days', () => {
       { failed: 3, failures: { 429: { requests: 2 }, 502: { requests: 1 } } },
       '1 lost answer, 2 refused requests (429)',
     ],
-    [{ failures: { broken: { requests: 1_200 } } }, '1,200 lost answers, 0 conversations'],
-    [{ failed: 2 }, '2 failed answers, 0 conversations'],
+    [{ failures: { broken: { requests: 1_200 } } }, '1,200 lost answers, no conversation'],
+    [{ failed: 2 }, '2 failed answers, no conversation'],
     [
       { requests: 700, models: { a: { ...MODEL, requests: 700, unbilled: 566 } } },
       '566 requests of 700 have no known price; they are left out.',
@@ -74,8 +76,8 @@ describe('the summary of some days', () => {
 
   it.each([
     [0, '$0'],
-    [12, '$0.000000012'],
-    [1_234_567, '$0.0012'],
+    [12, 'under $0.01'],
+    [0.0197 * DOLLAR, '$0.02'],
     [0.0996 * DOLLAR, '$0.10'],
     [-0.414 * DOLLAR, '$0.41'],
     [41.2 * DOLLAR, '$41.20'],
