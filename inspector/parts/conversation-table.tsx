@@ -14,7 +14,7 @@ import {
 } from '../read/list-view.ts';
 import { billOf } from '../read/money.ts';
 import { visible } from '../read/visible.ts';
-import { cents, count, exactDollars, short } from './numbers.ts';
+import { cents, count, decimalsOf, exactDollars, short } from './numbers.ts';
 import { Word } from './text.tsx';
 import { Ago } from './time.tsx';
 import { TokenTrend } from './token-trend.tsx';
@@ -41,6 +41,10 @@ export function namedOf({ id, opening, user }: Conversation): Named | undefined 
 
 export function ConversationTable({ client, found, view, chosen, onChosen, onView }: Props) {
   const columns = columnsIn(view.columns);
+  const decimals = {
+    cost: decimalsOf(found.map((one) => billOf(one)?.actual)),
+    saved: decimalsOf(found.map((one) => billOf(one)?.net)),
+  };
   const choosable = found.filter(({ id }) => id !== null).map(keyOf);
   const areAll = choosable.length > 0 && choosable.every((key) => chosen.has(key));
   const choose = (keys: readonly string[], isChosen: boolean): void => {
@@ -94,7 +98,7 @@ export function ConversationTable({ client, found, view, chosen, onChosen, onVie
                 </td>
                 <Name conversation={one} />
                 {columns.map((name) => (
-                  <Cell key={name} name={name} client={client} conversation={one} />
+                  <Cell key={name} name={name} client={client} conversation={one} decimals={decimals} />
                 ))}
               </tr>
             );
@@ -162,9 +166,10 @@ interface CellProps {
   readonly name: ColumnName;
   readonly client: Client;
   readonly conversation: Conversation;
+  readonly decimals: { readonly cost: number; readonly saved: number };
 }
 
-function Cell({ name, client, conversation }: CellProps) {
+function Cell({ name, client, conversation, decimals }: CellProps) {
   const { requests, versions, tokens, last_request_at: at, last_used_at: used } = conversation;
   const bill = billOf(conversation);
   switch (name) {
@@ -191,9 +196,15 @@ function Cell({ name, client, conversation }: CellProps) {
       );
     }
     case 'cost':
-      return <Amount class={name} value={bill?.actual} />;
+      return <Amount class={name} value={bill?.actual} decimals={decimals.cost} />;
     case 'saved':
-      return <Amount class={(bill?.net ?? 0) > 0 ? 'net is-gain' : 'net'} value={bill?.net} />;
+      return (
+        <Amount
+          class={(bill?.net ?? 0) > 0 ? 'net is-gain' : 'net'}
+          value={bill?.net}
+          decimals={decimals.saved}
+        />
+      );
     case 'summary':
       return (
         <td class={name} title={versions > 0 ? `${count(versions)} versions` : undefined}>
@@ -210,10 +221,18 @@ function Cell({ name, client, conversation }: CellProps) {
 }
 
 /** Not known: nothing, so that what is known stays easy to find. */
-function Amount({ class: name, value }: { class: string; value: number | undefined }): ComponentChildren {
+function Amount({
+  class: name,
+  value,
+  decimals,
+}: {
+  class: string;
+  value: number | undefined;
+  decimals: number;
+}): ComponentChildren {
   return (
     <td class={name} title={exactDollars(value)}>
-      {value === undefined ? <span class="note">n/a</span> : cents(value)}
+      {value === undefined ? <span class="note">n/a</span> : cents(value, decimals)}
     </td>
   );
 }

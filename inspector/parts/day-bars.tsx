@@ -3,38 +3,41 @@ import { useState } from 'preact/hooks';
 import type { StatsByDay } from '../api/answers.ts';
 import { CAUSE_LABELS, labelOf } from '../read/codes.ts';
 import { inDollars } from '../read/money.ts';
-import { count, dollars, share, short } from './numbers.ts';
+import { cents, count, share, short, topOf } from './numbers.ts';
+import { Scaled } from './scale.tsx';
 
 type Day = StatsByDay['data'][number];
 
 export function DayBars({ days }: { readonly days: readonly Day[] }) {
   const [pointed, setPointed] = useState<string>();
-  const most = Math.max(1, ...days.map(({ tokens }) => Math.max(tokens.before, tokens.sent)));
+  const most = topOf(Math.max(...days.map(({ tokens }) => Math.max(tokens.before, tokens.sent))));
   const height = (tokens: number): string => `${((100 * tokens) / most).toFixed(2)}%`;
   const day = days.find(({ date }) => date === pointed);
   return (
     <figure class="days">
-      <ol class="day-bars" onMouseLeave={() => setPointed(undefined)}>
-        {days.map((one) => (
-          <li
-            key={one.date}
-            class={one.date === pointed ? 'pointed' : undefined}
-            onMouseEnter={() => setPointed(one.date)}
-          >
-            <span class="day-bar" aria-hidden="true">
-              <span
-                class="not-sent"
-                style={{ height: height(Math.max(0, one.tokens.before - one.tokens.sent)) }}
-              />
-              <span class="was-sent" style={{ height: height(one.tokens.sent) }} />
-            </span>
-            <span class="day-date" aria-hidden="true">
-              {days.length <= 10 ? dateWords(one.date) : ''}
-            </span>
-            <span class="sr-only">{dayWords(one)}</span>
-          </li>
-        ))}
-      </ol>
+      <Scaled top={most}>
+        <ol class="day-bars" onMouseLeave={() => setPointed(undefined)}>
+          {days.map((one) => (
+            <li
+              key={one.date}
+              class={one.date === pointed ? 'pointed' : undefined}
+              onMouseEnter={() => setPointed(one.date)}
+            >
+              <span class="day-bar" aria-hidden="true">
+                <span
+                  class="not-sent"
+                  style={{ height: height(Math.max(0, one.tokens.before - one.tokens.sent)) }}
+                />
+                <span class="was-sent" style={{ height: height(one.tokens.sent) }} />
+              </span>
+              <span class="day-date" aria-hidden="true">
+                {days.length <= 10 ? dateWords(one.date) : ''}
+              </span>
+              <span class="sr-only">{dayWords(one)}</span>
+            </li>
+          ))}
+        </ol>
+      </Scaled>
       <figcaption>
         {day ? (
           dayWords(day)
@@ -58,7 +61,7 @@ function dayWords({ date, requests, failed, tokens, bill, missed: [miss] }: Day)
     `${share(Math.max(0, tokens.before - tokens.sent), tokens.before)} not sent`,
     bill.net === null
       ? 'savings n/a'
-      : `${dollars(inDollars(Math.abs(bill.net)))} ${bill.net < 0 ? 'lost' : 'saved'} net`,
+      : `${cents(inDollars(Math.abs(bill.net)))} ${bill.net < 0 ? 'lost' : 'saved'} net`,
     ...(miss ? [`cache missed because ${labelOf(CAUSE_LABELS, miss.cause)}`] : []),
     ...(failed > 0 ? [`${count(failed)} failed`] : []),
   ].join(', ');

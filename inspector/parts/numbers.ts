@@ -23,6 +23,12 @@ export function tick(value: number): string {
   return `${Number((value / unit).toFixed(2))} ${name}`;
 }
 
+/** The least of 1, 2 or 5 times a power of ten that no value exceeds: the top of the chart. */
+export function topOf(most: number): number {
+  const power = 10 ** Math.floor(Math.log10(Math.max(1, most)));
+  return power * ([1, 2, 5].find((times) => most <= times * power) ?? 10);
+}
+
 /** A part of a whole in percent. */
 export function share(part: number | null | undefined, whole: number | null | undefined): string {
   if (part === null || part === undefined || !whole) return UNKNOWN;
@@ -32,20 +38,34 @@ export function share(part: number | null | undefined, whole: number | null | un
 /** In cents; of less than ten, the first two digits: `$412.20`, `$0.11`, `$0.062`, `$0.00`. */
 export function dollars(value: number | null | undefined): string {
   if (value === null || value === undefined) return UNKNOWN;
-  const size = Math.abs(value);
-  return `${value < 0 ? '−' : ''}$${inDigits(size, digitsOf(size))}`;
+  return `${value < 0 ? '−' : ''}$${inDigits(Math.abs(value), digitsOf(value))}`;
 }
 
-/** How many decimals an amount of this size needs, in dollars. */
-export function digitsOf(size: number): number {
+/** Two amounts that are compared, with as many decimals: three digits of the larger, or cents. */
+export function alike(one: number, other: number): [string, string] {
+  const digits = digitsOf(Math.max(Math.abs(one), Math.abs(other)) / 10);
+  return [cents(one, digits), cents(other, digits)];
+}
+
+/** How many decimals an amount needs, in dollars. */
+export function digitsOf(value: number): number {
+  const size = Math.abs(value);
   return size >= 0.1 || size < 0.000_000_001 ? 2 : 1 - Math.floor(Math.log10(size));
 }
 
-/** In whole cents, so that the decimals of a column align: `<$0.01` and `−<$0.01` for less. */
-export function cents(value: number): string {
+/** As many decimals as the largest amount of a column needs, so that they align: 2 to 4. */
+export function decimalsOf(values: readonly (number | undefined)[]): number {
+  return Math.min(4, digitsOf(Math.max(0, ...values.map((value) => Math.abs(value ?? 0)))));
+}
+
+/** In whole cents, or with this many decimals: `<$0.01` and `−<$0.01` for less than the last of them. */
+export function cents(value: number, digits = 2): string {
   const size = Math.abs(value);
-  if (size > 0 && size < 0.01) return value < 0 ? '−<$0.01' : '<$0.01';
-  return `${value < 0 ? '−' : ''}$${inDigits(size, 2)}`;
+  if (size === 0 && digits > 2) return '$0';
+  const sign = value < 0 ? '−' : '';
+  const least = 10 ** -digits;
+  if (size > 0 && size < least) return `${sign}<$${inDigits(least, digits)}`;
+  return `${sign}$${inDigits(size, digits)}`;
 }
 
 /** For an axis, whose ticks need no more digits than two, and no zeros after them. */

@@ -4,9 +4,10 @@ import type { Explained } from '../api/answers.ts';
 import { courseSums, linePoints } from '../read/course.ts';
 import { rowsOfExplanation } from '../read/fates.ts';
 import { difference } from '../read/request-words.ts';
-import { count, dollars, share } from './numbers.ts';
+import { count, dollars, share, topOf } from './numbers.ts';
 import { PlanBars } from './plan-bars.tsx';
 import { RuleLink } from './rule-link.tsx';
+import { Scaled } from './scale.tsx';
 import { Word } from './text.tsx';
 
 /** Of the strategies that are compared. */
@@ -132,22 +133,22 @@ function Lines({ plans }: Pick<OutcomeProps, 'plans'>) {
   const came = (plans.A.course ?? plans.B.course ?? []).map(({ before }) => before);
   if (came.length === 0) return null;
   const views = NAMES.map((name) => plans[name].course?.map(({ after }) => after) ?? []);
-  const most = Math.max(...came, ...views.flat());
+  const most = topOf(Math.max(...came, ...views.flat()));
   return (
     <figure class="course">
-      <figcaption>
-        Tokens of each of {count(came.length)} requests; most tokens: {count(most)}
-      </figcaption>
-      <svg viewBox="0 0 100 40" preserveAspectRatio="none" role="img" aria-label="Tokens of each request">
-        <polyline class="line-came" points={linePoints(came, most)} />
-        {NAMES.map((name, at) => (
-          <polyline
-            key={name}
-            class={`line-${name.toLowerCase()}`}
-            points={linePoints(views[at] ?? [], most)}
-          />
-        ))}
-      </svg>
+      <figcaption>Tokens of each of {count(came.length)} requests</figcaption>
+      <Scaled top={most}>
+        <svg viewBox="0 0 100 40" preserveAspectRatio="none" role="img" aria-label="Tokens of each request">
+          <polyline class="line-came" points={linePoints(came, most)} />
+          {NAMES.map((name, at) => (
+            <polyline
+              key={name}
+              class={`line-${name.toLowerCase()}`}
+              points={linePoints(views[at] ?? [], most)}
+            />
+          ))}
+        </svg>
+      </Scaled>
       <ul class="legend">
         <li class="key line-came">unchanged</li>
         <li class="key line-a">A</li>

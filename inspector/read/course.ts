@@ -36,7 +36,7 @@ function priceOf(prices: readonly (number | null)[]): number | undefined {
 
 /** The points of a line in a box of 100 by 40; one value is a level line. */
 export function linePoints(values: readonly number[], most: number): string {
-  const y = (value: number): string => (39 - (38 * value) / Math.max(most, 1)).toFixed(2);
+  const y = (value: number): string => (40 - (40 * value) / Math.max(most, 1)).toFixed(2);
   const [only] = values;
   if (values.length === 1 && only !== undefined) return `0,${y(only)} 100,${y(only)}`;
   return values.map((value, at) => `${((100 * at) / (values.length - 1)).toFixed(2)},${y(value)}`).join(' ');

@@ -1,7 +1,7 @@
 /** A request in sentences: what was done to it, what it saved, why it is over its budget. */
 import { isUnsent } from '../../src/memory/run/unsent.ts';
 import type { RunEvent, StatsByDay } from '../api/answers.ts';
-import { count, dollars } from '../parts/numbers.ts';
+import { alike, cents, count, dollars } from '../parts/numbers.ts';
 import { CAUSE_LABELS, labelOf } from './codes.ts';
 import { billOf, inDollars, potentialBillOf } from './money.ts';
 
@@ -25,12 +25,14 @@ export function moneySentence(event: RunEvent): string | undefined {
     const { sent, wouldBe, net } = potential;
     if (wouldBe === undefined || net === undefined)
       return `Paid ${dollars(sent)}. What it would have saved is not known.`;
-    return `Paid ${dollars(sent)}; what would be sent costs ${dollars(wouldBe)}: ${difference(net, sent)}.`;
+    const [paid, would] = alike(sent, wouldBe);
+    return `Paid ${paid}; what would be sent costs ${would}: ${difference(net, sent)}.`;
   }
   const { actual, wouldBe, net } = billOf(event) ?? {};
   if (actual === undefined || wouldBe === undefined || net === undefined) return undefined;
   if (net === 0) return `Paid ${dollars(actual)}, the same as without Precis.`;
-  return `Paid ${dollars(actual)}; without Precis ${dollars(wouldBe)}: ${difference(net, wouldBe)}.`;
+  const [paid, without] = alike(actual, wouldBe);
+  return `Paid ${paid}; without Precis ${without}: ${difference(net, wouldBe)}.`;
 }
 
 /** What of the bill needs a reason: fetches, a lost cache, a summary. Empty if there is none. */
@@ -69,7 +71,7 @@ export function missedSentence([first, ...others]: StatsByDay['total']['missed']
   const all = [first, ...others];
   const sum = all.reduce((known, { amount }) => known + (amount ?? 0), 0);
   const tokens = all.reduce((known, miss) => known + miss.tokens, 0);
-  const cost = first.amount === null ? '' : `, which cost ${dollars(inDollars(sum))}`;
+  const cost = first.amount === null ? '' : `, which cost ${cents(inDollars(sum))}`;
   const most = others.length > 0 ? ', mostly' : ',';
   return `${count(tokens)} tokens were not read from the cache${cost}${most} because ${labelOf(CAUSE_LABELS, first.cause)}.`;
 }

@@ -3,7 +3,7 @@ import { isUnsent } from '../../src/memory/run/unsent.ts';
 import type { Recorded } from '../api/all-requests.ts';
 import type { ListedRun } from '../api/answers.ts';
 import { Figure } from '../parts/figure.tsx';
-import { count, dollars, exactDollars, share, short } from '../parts/numbers.ts';
+import { alike, count, dollars, exactDollars, share, short } from '../parts/numbers.ts';
 import { Term } from '../parts/term.tsx';
 import { Word } from '../parts/text.tsx';
 import { Waterfall } from '../parts/waterfall.tsx';
@@ -33,23 +33,26 @@ function Paid({ recorded: { events, page } }: { readonly recorded: Recorded }) {
   if (actual === undefined || wouldBe === undefined)
     return <p class="lead">What it has cost is not known: {whyUnknown(events, amounts)}</p>;
   const { known } = netOfSums(page);
+  const [paid, without] = alike(inDollars(actual), inDollars(wouldBe));
   if (actual === wouldBe)
     return (
       <p class="lead">
-        <Term of="paid">Paid</Term> <Dollars of={actual} />, the same as without Precis: nothing was removed.
+        <Term of="paid">Paid</Term> <Dollars of={actual} text={dollars(inDollars(actual))} />, the same as
+        without Precis: nothing was removed.
       </p>
     );
   return (
     <p class="lead">
-      <Term of="paid">Paid</Term> <Dollars of={actual} />; <Term of="would_have_been">without Precis</Term> it
-      would have been <Dollars of={wouldBe} />: <strong>{comparedWith(actual, wouldBe)}</strong>
+      <Term of="paid">Paid</Term> <Dollars of={actual} text={paid} />;{' '}
+      <Term of="would_have_been">without Precis</Term> it would have been{' '}
+      <Dollars of={wouldBe} text={without} />: <strong>{comparedWith(actual, wouldBe)}</strong>
       {known < events.length && <span class="note"> (of {count(known)} requests whose price is known)</span>}.
     </p>
   );
 }
 
-function Dollars({ of }: { of: number }) {
-  return <strong title={exactDollars(inDollars(of))}>{dollars(inDollars(of))}</strong>;
+function Dollars({ of, text }: { of: number; text: string }) {
+  return <strong title={exactDollars(inDollars(of))}>{text}</strong>;
 }
 
 /** What observed requests would have cost. */
@@ -69,10 +72,11 @@ function Observed({
       </p>
     );
   const { sent, wouldBe, known } = sums;
+  const [paid, would] = alike(sent, wouldBe);
   return (
     <p class="lead">
-      <Term of="observed">{which}</Term>: paid <strong>{dollars(sent)}</strong>; with what was planned it
-      would have been <strong>{dollars(wouldBe)}</strong>, <strong>{comparedWith(wouldBe, sent)}</strong>
+      <Term of="observed">{which}</Term>: paid <strong>{paid}</strong>; with what was planned it would have
+      been <strong>{would}</strong>, <strong>{comparedWith(wouldBe, sent)}</strong>
       {known < observed.length && (
         <span class="note"> (of {count(known)} requests of which both are known)</span>
       )}

@@ -6,7 +6,7 @@ import { useLoad } from '../api/use-load.ts';
 import { DayBars } from '../parts/day-bars.tsx';
 import { Forward } from '../parts/forward.tsx';
 import { late } from '../parts/late.tsx';
-import { count, dollars, share } from '../parts/numbers.ts';
+import { cents, count, share, UNKNOWN } from '../parts/numbers.ts';
 import { Ranges } from '../parts/ranges.tsx';
 import { Of } from '../parts/states.tsx';
 import { Term } from '../parts/term.tsx';
@@ -34,7 +34,7 @@ export function Totals({ client, isListed }: Props) {
   return (
     <section class="totals-panel" aria-label="All conversations together">
       <Ranges chosen={range} name="range" onChoose={setRange} />
-      <Of loaded={loaded}>
+      <Of loaded={loaded} what="The sums of these days">
         {(stats) =>
           stats && (
             <>
@@ -44,7 +44,7 @@ export function Totals({ client, isListed }: Props) {
           )
         }
       </Of>
-      {loaded.value && <Forward client={client} days={range} />}
+      {(loaded.value?.total.requests ?? 0) > 0 && <Forward client={client} days={range} />}
     </section>
   );
 }
@@ -70,7 +70,7 @@ function sentence({ total, days }: StatsByDay) {
       {when}: <strong>{count(requests)}</strong> {requests === 1 ? 'request' : 'requests'},{' '}
       <strong>{share(notSent, tokens.before)}</strong> of the tokens <Term of="not_sent" />
       {(bill.debits.fetch_rounds ?? 0) > 0 && ' (without fetches)'},{' '}
-      <strong>{bill.net === null ? 'n/a' : dollars(inDollars(Math.abs(bill.net)))}</strong>{' '}
+      <strong>{bill.net === null ? UNKNOWN : cents(inDollars(Math.abs(bill.net)))}</strong>{' '}
       <Term of="net">{bill.net !== null && bill.net < 0 ? 'lost' : 'saved'} net</Term>.
     </>
   );
@@ -85,7 +85,7 @@ function Notes({ stats: { total } }: { stats: StatsByDay }) {
     <p class="note">
       {actual === null || wouldBe === null
         ? 'Their cost is not known.'
-        : `Paid ${dollars(inDollars(actual))}; without Precis it would have been ${dollars(inDollars(wouldBe))}.`}
+        : `Paid ${cents(inDollars(actual))}; without Precis it would have been ${cents(inDollars(wouldBe))}.`}
       {billed > 0 && billed < requests && ` The price of ${count(requests - billed)} is not known.`}
       {misses !== undefined && ` ${misses}`}
       {failed > 0 && (
@@ -98,9 +98,9 @@ function Notes({ stats: { total } }: { stats: StatsByDay }) {
         </>
       )}
       {observed.requests > 0 &&
-        ` ${count(observed.requests)} were only observed; they would have saved ${dollars(
-          observed.net === null ? undefined : inDollars(observed.net),
-        )}.`}
+        ` ${count(observed.requests)} were only observed; they would have saved ${
+          observed.net === null ? UNKNOWN : cents(inDollars(observed.net))
+        }.`}
     </p>
   );
 }

@@ -54,8 +54,8 @@ describe('what was missed in some days', () => {
     const tools = { cause: 'tools', requests: 2, tokens: 30_000, amount: 45_000_000 } as const;
     const unpriced = { cause: 'vendor', requests: 1, tokens: 2_000, amount: null } as const;
     expect([[tools, unpriced], [tools], [unpriced], []].map(missedSentence)).toEqual([
-      '32,000 tokens were not read from the cache, which cost $0.045, mostly because the client sent other tools.',
-      '30,000 tokens were not read from the cache, which cost $0.045, because the client sent other tools.',
+      '32,000 tokens were not read from the cache, which cost $0.05, mostly because the client sent other tools.',
+      '30,000 tokens were not read from the cache, which cost $0.05, because the client sent other tools.',
       '2,000 tokens were not read from the cache, because the provider did not read it.',
       undefined,
     ]);
@@ -162,10 +162,10 @@ describe('a request in a sentence', () => {
     const bill = (net: number) =>
       ({ unit: 'nanodollars', actual: 10_000_000 - net, would_be: { amount: 10_000_000 }, net }) as never;
     expect(moneySentence(event({ bill: bill(2_700_000) }))).toBe(
-      'Paid $0.0073; without Precis $0.010: 27 % less.',
+      'Paid $0.0073; without Precis $0.0100: 27 % less.',
     );
     expect(moneySentence(event({ bill: bill(-100_000) }))).toBe(
-      'Paid $0.010; without Precis $0.010: 1.0 % more.',
+      'Paid $0.0101; without Precis $0.0100: 1.0 % more.',
     );
     expect(moneySentence(event({ bill: bill(0) }))).toBe('Paid $0.010, the same as without Precis.');
     expect(moneySentence(event({ bill: null }))).toBeUndefined();
@@ -256,7 +256,7 @@ describe('a course', () => {
   });
 
   it('is a line that fills its box', () => {
-    expect(linePoints([0, 5, 10], 10)).toBe('0.00,39.00 50.00,20.00 100.00,1.00');
+    expect(linePoints([0, 5, 10], 10)).toBe('0.00,40.00 50.00,20.00 100.00,0.00');
     expect(linePoints([5], 10)).toBe('0,20.00 100,20.00');
   });
 });
