@@ -2,6 +2,7 @@
 import type { ShownOverview } from '../api/answers.ts';
 import { cents, count, UNKNOWN } from '../parts/numbers.ts';
 import { inDollars } from './money.ts';
+import { beginning } from './visible.ts';
 
 type Code = ShownOverview['alerts'][number]['code'];
 
@@ -37,6 +38,15 @@ export const ALERT_LINKS: Readonly<Record<Code, AlertLink>> = {
     rule: { page: 'deploying', section: 'Models that retire', text: 'What to do' },
   },
 };
+
+/** In characters, of a caller's name in the middle of a sentence. */
+const MOST_NAME = 40;
+
+/** The sentence of an alert, without the rest of a long name. */
+export function shortAlert({ message, caller }: ShownOverview['alerts'][number]): string {
+  if (caller === null || caller.length <= MOST_NAME) return message;
+  return message.replace(caller, () => `${beginning(caller, MOST_NAME)}…`);
+}
 
 export function callerAnchor(name: string): string {
   return `caller-${name}`;

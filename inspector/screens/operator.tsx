@@ -79,7 +79,9 @@ function Health({ operator }: { operator: Operator }) {
           {loaded.state === 'loading' ? 'Looking…' : 'Look again'}
         </button>
       </div>
-      <Of loaded={loaded}>{(health) => <Parts health={health} />}</Of>
+      <Of loaded={loaded} what="The parts">
+        {(health) => <Parts health={health} />}
+      </Of>
     </>
   );
 }
@@ -100,7 +102,11 @@ function Parts({ health: { status, version, rotating, parts } }: { health: Deplo
           {rotating && '; PRECIS_SECRET_PREVIOUS is set'}
         </span>
       </p>
-      <Table label="Parts of the deployment" class="table parts" columns={['part', 'state', 'time, or why']}>
+      <Table
+        label="Parts of the deployment"
+        class="table parts stacked"
+        columns={['part', 'state', 'time, or why']}
+      >
         {parts.map((part) => (
           <tr key={part.name} class={part.status === 'off' ? 'unset' : ''}>
             <th scope="row">{part.name}</th>

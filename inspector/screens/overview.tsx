@@ -15,7 +15,7 @@ import { Of } from '../parts/states.tsx';
 import { Word } from '../parts/text.tsx';
 import { fragmentOf } from '../place.ts';
 import { CAUSE_LABELS, labelOf } from '../read/codes.ts';
-import { ALERT_LINKS, amountWords, callerAnchor, PARTS, readWords } from '../read/overview.ts';
+import { ALERT_LINKS, amountWords, callerAnchor, PARTS, readWords, shortAlert } from '../read/overview.ts';
 import { visible } from '../read/visible.ts';
 
 /** Tenants that one request of the overview reads, if the operator asks for more than the usual. */
@@ -28,7 +28,9 @@ export function Overview({ operator }: { operator: Operator }) {
   return (
     <section class="overview" aria-label="All callers together">
       <Ranges chosen={days} name="overview-range" onChoose={setDays} />
-      <Of loaded={loaded}>{(overview) => <Shown overview={overview} onMore={() => setMost(MORE)} />}</Of>
+      <Of loaded={loaded} what="The sums of these days">
+        {(overview) => <Shown overview={overview} onMore={() => setMost(MORE)} />}
+      </Of>
     </section>
   );
 }
@@ -37,14 +39,14 @@ function Shown({ overview, onMore }: { overview: ShownOverview; onMore: () => vo
   const { total, read, text } = overview;
   return (
     <>
-      <p class="lead">{text}</p>
-      <div class="actions">
+      {total.requests > 0 && <Figures overview={overview} />}
+      <Alerts alerts={overview.alerts} isEmpty={total.requests === 0} />
+      <div class="forwarded">
+        <p>{text}</p>
         <CopyButton text={text} />
       </div>
-      <Alerts alerts={overview.alerts} isEmpty={total.requests === 0} />
       {total.requests > 0 && (
         <>
-          <Figures overview={overview} />
           {overview.days > 1 && <DayBars days={overview.data} />}
           <Days overview={overview} />
           <div class="rankings">
@@ -95,8 +97,8 @@ function Alerts({ alerts, isEmpty }: { alerts: ShownOverview['alerts']; isEmpty:
   return (
     <ul class="alerts" aria-label="What needs attention">
       {alerts.map((alert) => (
-        <li key={alert.message} class={alert.level}>
-          <Word text={alert.message} /> <AlertLink alert={alert} />
+        <li key={alert.message} class={alert.level} title={visible(alert.message)}>
+          <Word text={shortAlert(alert)} /> <AlertLink alert={alert} />
         </li>
       ))}
     </ul>
@@ -130,24 +132,18 @@ function PartLink({ part, children }: { part: string; children: ComponentChildre
   );
 }
 
-interface Column {
-  readonly title: string;
-  readonly isNumber?: boolean;
-}
-
 /** @param rows each with its key, its cells, and a title for the first of them */
 function Table({
   title,
   id = '',
   columns,
   rows,
-  isWide = false,
 }: {
   title: string;
   /** If addresses name it. */
   id?: string;
-  isWide?: boolean;
-  columns: readonly Column[];
+  /** The first names a row; numbers follow. */
+  columns: readonly string[];
   rows: readonly { readonly key: string; readonly cells: readonly ComponentChildren[] }[];
 }) {
   const part = useShownPart<HTMLElement>(id);
@@ -155,7 +151,7 @@ function Table({
     <section
       ref={part}
       id={id === '' ? undefined : id}
-      class={isWide ? 'table wide' : 'table'}
+      class="table stacked"
       // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
       tabIndex={0}
       aria-label={title}
@@ -164,9 +160,9 @@ function Table({
         <caption>{title}</caption>
         <thead>
           <tr>
-            {columns.map((column) => (
-              <th key={column.title} scope="col" class={column.isNumber ? 'number' : undefined}>
-                {column.title}
+            {columns.map((column, at) => (
+              <th key={column} scope="col" class={at > 0 ? 'number' : undefined}>
+                {column}
               </th>
             ))}
           </tr>
@@ -176,7 +172,7 @@ function Table({
             <tr key={key}>
               <th scope="row">{first}</th>
               {cells.map((cell, at) => (
-                <td key={at} class={columns[at + 1]?.isNumber ? 'number' : 'name'}>
+                <td key={at} class="number">
                   {cell}
                 </td>
               ))}
@@ -197,8 +193,7 @@ function Name({ text }: { text: string }) {
   );
 }
 
-const number = (title: string): Column => ({ title, isNumber: true });
-const USE = [number('requests'), number('failed'), number('paid'), number('saved')];
+const USE = ['requests', 'failed', 'paid', 'saved'];
 
 function Days({ overview: { data } }: { overview: ShownOverview }) {
   const rows = data.toReversed().map(({ date, requests, failed, bill }) => ({
@@ -214,7 +209,7 @@ function Days({ overview: { data } }: { overview: ShownOverview }) {
   return (
     <details class="fold">
       <summary>Day by day (UTC)</summary>
-      <Table title="By day" columns={[{ title: 'day' }, ...USE]} rows={rows} />
+      <Table title="By day" columns={['day', ...USE]} rows={rows} />
     </details>
   );
 }
@@ -232,7 +227,7 @@ function Callers({ overview: { callers } }: { overview: ShownOverview }) {
       amountWords(net, requests),
     ],
   }));
-  return <Table title="Callers who spend most" columns={[{ title: 'caller' }, ...USE]} rows={rows} />;
+  return <Table title="Callers who spend most" columns={['caller', ...USE]} rows={rows} />;
 }
 
 /** Rows of a table. */
@@ -252,12 +247,7 @@ function Models({ overview: { total } }: { overview: ShownOverview }) {
       ],
     }));
   return (
-    <Table
-      id={PARTS.models}
-      title="Models, without summaries"
-      columns={[{ title: 'model' }, ...USE]}
-      rows={rows}
-    />
+    <Table id={PARTS.models} title="Models, without summaries" columns={['model', ...USE]} rows={rows} />
   );
 }
 
@@ -265,24 +255,21 @@ function Conversations({ overview: { conversations } }: { overview: ShownOvervie
   const rows = conversations.map(({ caller, conversation, model, requests, failed, paid, net }) => ({
     key: conversation,
     cells: [
-      <span title={conversation}>{conversation.slice(0, 8)}</span>,
-      <Name text={caller} />,
-      <Name text={model ?? 'n/a'} />,
+      <>
+        <Name text={caller} />
+        <span class="note" title={`The digest of the conversation in the log: ${conversation}`}>
+          <code>{conversation.slice(0, 8)}</code>
+          {model !== null && ' · '}
+          <Word text={model ?? ''} />
+        </span>
+      </>,
       count(requests),
       failures(failed),
       amountWords(paid, requests),
       amountWords(net, requests),
     ],
   }));
-  const columns = [{ title: 'digest' }, { title: 'caller' }, { title: 'model' }, ...USE];
-  return (
-    <Table
-      isWide
-      title="Conversations that cost most, by their digest in the log"
-      columns={columns}
-      rows={rows}
-    />
-  );
+  return <Table title="Conversations that cost most" columns={['caller, digest', ...USE]} rows={rows} />;
 }
 
 function Misses({ overview: { total } }: { overview: ShownOverview }) {
@@ -291,7 +278,7 @@ function Misses({ overview: { total } }: { overview: ShownOverview }) {
     key: cause,
     cells: [labelOf(CAUSE_LABELS, cause), count(requests), short(tokens), amountWords(amount, requests)],
   }));
-  const columns = [{ title: 'cause' }, number('requests'), number('tokens'), number('cost')];
+  const columns = ['cause', 'requests', 'tokens', 'cost'];
   return <Table id={PARTS.misses} title="Why the cache was missed" columns={columns} rows={rows} />;
 }
 

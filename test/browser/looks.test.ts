@@ -5,7 +5,7 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { exampleConversation } from '../../inspector/read/example.ts';
-import { expectShownWell, inspect } from '../support/browser/browser.ts';
+import { expectShownWell, expectWholeTables, inspect } from '../support/browser/browser.ts';
 import { COMPACT, play } from '../support/browser/played.ts';
 import { deploy, KEY } from '../support/deployment/deployment.ts';
 
@@ -102,6 +102,8 @@ describe('the list of conversations', () => {
     await expect.poll(() => page.locator('.listing tbody tr').count()).toBe(2);
     await expect.poll(() => page.locator('svg.spark').count()).toBe(2);
     await expectShownWell(page, 'list-little');
+    await page.setViewportSize({ width: 768, height: 900 });
+    await expectWholeTables(page, 'list-little at 768');
     const none = await open({ key: EMPTY_KEY });
     await expect.poll(() => none.locator('.empty').count()).toBe(1);
     await expectShownWell(none, 'list-none');

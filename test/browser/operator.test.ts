@@ -81,7 +81,7 @@ describe('a deployment with access keys', () => {
   it('begins with what all callers have spent, and what needs attention', async () => {
     const page = await openScreen([503]);
     const all = page.getByRole('region', { name: 'All callers together' });
-    await expect.poll(() => all.locator('.lead').innerText()).toMatch(/^This week \(.+, UTC\): /);
+    await expect.poll(() => all.locator('.forwarded p').innerText()).toMatch(/^This week \(.+, UTC\): /);
     expect(await all.innerText()).toMatch(/active in these days, by \d+ calls of storage/);
     expect(await all.getByRole('region', { name: 'Callers who spend most' }).innerText()).toMatch(
       /alice\s+\d+\s+\d+\s+<?\$0\.\d+/,
@@ -103,10 +103,13 @@ describe('a deployment with access keys', () => {
     await all.getByText('today').click();
     const again = all.getByRole('button', { name: 'Try again' });
     await expect.poll(() => again.count()).toBe(1);
+    expect(await all.innerText()).toMatch(
+      /The sums of these days could not be read\.[\s\S]*What follows was read earlier\./,
+    );
     await page.unroute('**/v1/admin/overview?days=1');
     await again.click();
 
-    await expect.poll(() => all.locator('.lead').innerText()).toMatch(/^Today /);
+    await expect.poll(() => all.locator('.forwarded p').innerText()).toMatch(/^Today /);
     expect(await page.locator('body').innerText()).not.toContain('a-conversation');
   });
 

@@ -183,9 +183,9 @@ function hasTurn(name: string): boolean {
 
 /**
  * Shows a page in a wide and in a narrow window, each in a theme of its own: nothing wider than the
- * window, and without violations in the wide one. The narrow one shows a part of the same, so there
- * the looks are checked, and by day the screens take turns. With `SCREENSHOTS=1` it writes
- * screenshots of three widths in each theme.
+ * window, no table wider than its box, and without violations in the wide one. The narrow one shows
+ * a part of the same, so there the looks are checked, and by day the screens take turns. With
+ * `SCREENSHOTS=1` it writes screenshots of three widths in each theme.
  */
 export async function expectShownWell(page: Page, name: string): Promise<void> {
   if (SHOTS !== undefined) await takeShots(page, name, SHOTS);
@@ -197,7 +197,15 @@ export async function expectShownWell(page: Page, name: string): Promise<void> {
     if (!isNarrow || hasTurn(name))
       expect(await axeViolations(page, rules), `${name} at ${width}, ${theme}`).toEqual([]);
     expect(await page.evaluate('document.documentElement.scrollWidth'), `${name} at ${width}`).toBe(width);
+    await expectWholeTables(page, `${name} at ${width}`);
   }
+}
+
+/** No table scrolls sideways. */
+export async function expectWholeTables(page: Page, where: string): Promise<void> {
+  const wide = `[...document.querySelectorAll('section.table, .grid')]
+    .filter((one) => one.scrollWidth > one.clientWidth + 1).map((one) => one.ariaLabel)`;
+  expect(await page.evaluate(wide), where).toEqual([]);
 }
 
 async function takeShots(page: Page, name: string, folder: string): Promise<void> {

@@ -1,5 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { ago, cents, dollars, exactDollars, moment, roundDollars } from '../../../inspector/parts/numbers.ts';
+import {
+  ago,
+  alike,
+  cents,
+  decimalsOf,
+  dollars,
+  exactDollars,
+  moment,
+  roundDollars,
+  topOf,
+} from '../../../inspector/parts/numbers.ts';
+import { shortAlert } from '../../../inspector/read/overview.ts';
 import { titleOf } from '../../../inspector/read/titles.ts';
 
 describe('a title', () => {
@@ -61,6 +72,45 @@ it.each([
     expect([dollars(value), cents(value), exactDollars(value)]).toEqual([words, column, exact]);
   },
 );
+
+it.each([
+  [
+    [0.18, undefined, 0.05],
+    ['$0.18', '$0.05'],
+  ],
+  [
+    [0.0151, -0.0058],
+    ['$0.015', '−$0.006'],
+  ],
+  [
+    [0.0099, 0, 0.0075, -0.00002],
+    ['$0.0099', '$0', '$0.0075', '−<$0.0001'],
+  ],
+  [[0.000_012], ['<$0.0001']],
+  [[0], ['$0.00']],
+])('writes the amounts of a column with as many decimals (%j)', (column, words) => {
+  const decimals = decimalsOf(column);
+  expect(column.flatMap((value) => (value === undefined ? [] : cents(value, decimals)))).toEqual(words);
+});
+
+it.each([
+  [0.176, 0.161, ['$0.176', '$0.161']],
+  [0.0129, 0.0137, ['$0.0129', '$0.0137']],
+  [990, 412.4, ['$990.00', '$412.40']],
+])('writes two amounts that are compared with as many decimals (%d, %d)', (one, other, words) => {
+  expect(alike(one, other)).toEqual(words);
+});
+
+it('ends a chart at a round number', () => {
+  expect([0, 1, 3, 33_281, 500_000, 7_000_000].map(topOf)).toEqual([1, 1, 5, 50_000, 500_000, 10_000_000]);
+});
+
+it('names a caller in an alert by the beginning of a long name', () => {
+  const alert = (caller: string) =>
+    ({ caller, message: `${caller}: 25 % of requests fail.` }) as Parameters<typeof shortAlert>[0];
+  expect(shortAlert(alert('alice'))).toBe('alice: 25 % of requests fail.');
+  expect(shortAlert(alert('$&'.repeat(99)))).toBe(`${'$&'.repeat(20)}…: 25 % of requests fail.`);
+});
 
 it('writes a date in UTC', () => {
   expect(moment(1_795_372_800)).toBe('2026-11-22 18:40:00');
