@@ -94,7 +94,7 @@ export function App({ keyOptional }: { keyOptional: boolean }) {
           <span class="whose">
             {isLocal && (
               <span class="tag notice" title={client.hasKey ? SHORT_KEY : NO_KEY}>
-                callers without a key
+                no key
               </span>
             )}
             <Palette client={client} screens={SCREENS} />

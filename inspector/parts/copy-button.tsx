@@ -1,7 +1,7 @@
 /** Copies a text, and says whether the browser has let it. */
 import { useEffect, useState } from 'preact/hooks';
 
-export function CopyButton({ text }: { text: string }) {
+export function CopyButton({ text, isPrimary = false }: { text: string; isPrimary?: boolean }) {
   const [message, setMessage] = useState('');
   useEffect(() => setMessage(''), [text]);
   const copy = (): void => {
@@ -12,7 +12,7 @@ export function CopyButton({ text }: { text: string }) {
   };
   return (
     <>
-      <button type="button" onClick={copy}>
+      <button type="button" class={isPrimary ? 'primary' : undefined} onClick={copy}>
         Copy
       </button>
       <span class="note" role="status">

@@ -36,8 +36,8 @@ export function KeptRow({ group, context }: { group: Group; context: RowContext 
       summary={
         <>
           {text}
-          {tokensText(tokensOf(group))}{' '}
-          <span class="note">
+          {tokensText(tokensOf(group))}
+          <span class="note gist">
             <Word text={gist(rows, context)} />
           </span>
         </>

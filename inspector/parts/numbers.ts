@@ -58,7 +58,7 @@ export function decimalsOf(values: readonly (number | undefined)[]): number {
   return Math.min(4, digitsOf(Math.max(0, ...values.map((value) => Math.abs(value ?? 0)))));
 }
 
-/** In whole cents, or with this many decimals: `<$0.01` and `−<$0.01` for less than the last of them. */
+/** In cents, or with this many decimals: `<$0.01` and `−<$0.01` for less than the last one. */
 export function cents(value: number, digits = 2): string {
   const size = Math.abs(value);
   if (size === 0 && digits > 2) return '$0';

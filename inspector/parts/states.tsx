@@ -21,15 +21,18 @@ interface FailedProps {
     readonly status?: number;
     readonly requestId?: string | undefined;
   };
+  /** What could not be read, at the beginning of a sentence. */
+  readonly what?: string | undefined;
   /** Tries it once more. */
   readonly onAgain?: (() => void) | undefined;
 }
 
 /** Why it has failed, what can be done, and the id under which the Worker's log has it. */
-export function Failed({ failure: { code, message, status, requestId }, onAgain }: FailedProps) {
+export function Failed({ failure: { code, message, status, requestId }, what, onAgain }: FailedProps) {
   const isOffline = status === 0 && !navigator.onLine;
   return (
     <div class="state failed" role="alert">
+      {what !== undefined && <b>{what} could not be read.</b>}
       <p>{isOffline ? 'This browser is offline. It is tried again when the connection is back.' : message}</p>
       {status === 401 && onAgain && (
         <p>The key may have expired or been withdrawn: sign out, and enter another one.</p>
@@ -57,24 +60,32 @@ export function Empty({ children }: { children: ComponentChildren }) {
   return <div class="state empty">{children}</div>;
 }
 
-/** The value once it is there; until then, why it is not. */
+/** The value once it is there; until then, why it is not. An earlier one is shown as such. */
 export function Of<Value>({
   loaded,
   lines,
+  what,
   children,
 }: {
   loaded: Loaded<Value>;
+  /** What is read, at the beginning of a sentence about its failure. */
+  what?: string;
   /** Of its skeleton. */
   lines?: number;
   children: (value: Value) => ComponentChildren;
 }) {
   return (
     <>
-      {loaded.state === 'failed' && <Failed failure={loaded.failure} onAgain={loaded.again} />}
+      {loaded.state === 'failed' && <Failed what={what} failure={loaded.failure} onAgain={loaded.again} />}
       {loaded.state === 'loading' && loaded.value === undefined && (
         <Loading {...(lines === undefined ? {} : { lines })} />
       )}
-      {loaded.value !== undefined && children(loaded.value)}
+      {loaded.value !== undefined && (
+        <div class={loaded.state === 'failed' ? 'stale' : undefined}>
+          {loaded.state === 'failed' && <p class="note">What follows was read earlier.</p>}
+          {children(loaded.value)}
+        </div>
+      )}
     </>
   );
 }

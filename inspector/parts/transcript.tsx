@@ -218,9 +218,7 @@ function Change({ group, isPotential, onChoose }: ChangeProps) {
           </>
         )}
       </button>
-      <span class={`chip ${first.fate}`}>
-        {edit && kind === 'edited' ? reasonOf(edit) : FATE_LABELS[first.fate]}
-      </span>
+      <span class="note">{edit && kind === 'edited' ? reasonOf(edit) : FATE_LABELS[first.fate]}</span>
       <span class="tokens">
         {freed === undefined
           ? `${count(rows.length)} messages`

@@ -45,11 +45,15 @@ export function visible(text: string): string {
     .join('');
 }
 
-/** The beginning of a text, without half a character at its end. */
+/** The beginning of a text, up to its last whole line or word, and without half a character. */
 export function beginning(text: string, length: number): string {
   if (text.length <= length) return text;
+  const part = text.slice(0, length);
+  // What has neither line nor word in its last half is cut anywhere.
+  const whole = [part.lastIndexOf('\n') + 1, part.lastIndexOf(' ') + 1].find((end) => end > length / 2);
+  if (whole !== undefined) return part.slice(0, whole);
   const last = text.charCodeAt(length - 1);
-  return text.slice(0, last >= 0xd800 && last < 0xdc00 ? length - 1 : length);
+  return last >= 0xd800 && last < 0xdc00 ? part.slice(0, -1) : part;
 }
 
 function codeOf(character: string): string {

@@ -63,7 +63,7 @@ export function Callers({ operator }: { operator: Operator }) {
         options={CALLER_SORTS}
         onChoose={setSorting}
       />
-      <Of loaded={loaded}>
+      <Of loaded={loaded} what="The callers">
         {({ callers, hasMore }) => (
           <>
             <List

@@ -72,7 +72,7 @@ export function ConversationScreen({ client, named, onRef }: Props) {
         <NotFound />
       ) : (
         <>
-          <Of loaded={requests} lines={8}>
+          <Of loaded={requests} lines={8} what="The requests">
             {(recorded) =>
               recorded.events.length > 0 ? <Requests recorded={recorded} named={named} /> : <NoRequests />
             }
@@ -148,8 +148,10 @@ function Summaries({ memory, onRef }: SummariesProps) {
   return (
     <>
       <h2>Summaries</h2>
-      {memory.state === 'failed' && <Failed failure={memory.failure} onAgain={memory.again} />}
-      {memory.value && versions.length === 0 && <Empty>This conversation has no summary yet.</Empty>}
+      {memory.state === 'failed' && (
+        <Failed what="The summaries" failure={memory.failure} onAgain={memory.again} />
+      )}
+      {memory.value && versions.length === 0 && <p class="note">None yet.</p>}
       {versions.length > 0 && (
         <p>
           {versions.length === 1 ? 'One version' : `${count(versions.length)} versions`} of the{' '}
@@ -191,7 +193,9 @@ function Requests({ recorded, named }: { recorded: Recorded; named: Named }) {
           note={apart && apartWords(apart)}
         />
       )}
-      <h2>Requests</h2>
+      <h2>
+        Requests <small>{count(events.length)}</small>
+      </h2>
       <RequestList events={events} paybacks={paybacks} named={named} current={current} />
     </>
   );

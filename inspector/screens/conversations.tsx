@@ -61,10 +61,14 @@ export function Conversations({ client }: { client: Client }) {
   const selected = found.filter((one) => chosen.has(keyOf(one)));
   return (
     <main class="wide">
-      <h1 class="sr-only">Conversations</h1>
+      <h1>Conversations</h1>
       <Totals client={client} isListed={loaded.value !== undefined || loaded.state === 'failed'} />
-      <Filters view={view} found={found} onView={change} />
-      {loaded.state === 'failed' && <Failed failure={loaded.failure} onAgain={loaded.again} />}
+      {(found.length > 0 || isFiltered(view) || !loaded.value) && (
+        <Filters view={view} found={found} onView={change} />
+      )}
+      {loaded.state === 'failed' && (
+        <Failed what="The conversations" failure={loaded.failure} onAgain={loaded.again} />
+      )}
       {loaded.state === 'loading' && !loaded.value && <Loading lines={10} class="table-lines" />}
       {found.length > 0 && (
         <ConversationTable
@@ -256,14 +260,14 @@ function Nothing({ isFiltered: isLess, hasMore, onReset }: NothingProps) {
   const text = firstRequest(location.origin + location.pathname.replace(/\/inspect\/?$/, ''));
   return (
     <Empty>
-      <p>This key has no conversations yet.</p>
-      <p class="note">
+      <h2>This key has no conversations yet</h2>
+      <p>
         One appears here after its first request with a <code>memory_strategy</code>, such as this one. Data
         of other keys is never shown.
       </p>
       <Code text={text} />
       <div class="actions">
-        <CopyButton text={text} />
+        <CopyButton text={text} isPrimary />
       </div>
     </Empty>
   );

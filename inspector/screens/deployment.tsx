@@ -4,6 +4,7 @@ import type { DeploymentFacts } from '../api/answers.ts';
 import type { Client } from '../api/client.ts';
 import { useLoad } from '../api/use-load.ts';
 import { Figure } from '../parts/figure.tsx';
+import { count } from '../parts/numbers.ts';
 import { Code, Table } from '../parts/scrolled.tsx';
 import { Of } from '../parts/states.tsx';
 import { submitted } from '../parts/submitted.ts';
@@ -17,7 +18,7 @@ export function Deployment({ client }: { client: Client }) {
   return (
     <main>
       <h1>This deployment</h1>
-      <Of loaded={health}>
+      <Of loaded={health} what="The health">
         {({ isHealthy, word }) => (
           <p class="lead">
             <span class={`status ${isHealthy ? 'healthy' : 'stuck'}`}>
@@ -29,7 +30,7 @@ export function Deployment({ client }: { client: Client }) {
           </p>
         )}
       </Of>
-      <Of loaded={facts}>
+      <Of loaded={facts} what="The configuration">
         {(known) => (
           <>
             <Retiring models={known.retiring} />
@@ -154,17 +155,17 @@ function Families({ client, token }: { client: Client; token: string }) {
     [client, token],
   );
   return (
-    <Of loaded={loaded}>
+    <Of loaded={loaded} what="The metrics">
       {(families) => (
-        <Table label="Metrics" columns={['metric', 'of', 'value']}>
+        <Table label="Metrics" class="table metrics stacked" columns={['metric', 'value', 'of']}>
           {families.flatMap(({ name, help, samples }) =>
             samples.map(({ labels, value }) => (
               <tr key={`${name} ${labels}`}>
                 <th scope="row" title={help}>
                   {name}
                 </th>
-                <td>{labels}</td>
-                <td class="number">{value}</td>
+                <td class="number">{Number.isFinite(Number(value)) ? count(Number(value)) : value}</td>
+                <td class="note">{labels}</td>
               </tr>
             )),
           )}

@@ -3,7 +3,7 @@ import { useMemo } from 'preact/hooks';
 import { isUnsent } from '../../src/memory/run/unsent.ts';
 import type { ListedRun } from '../api/answers.ts';
 import type { Named } from '../api/client.ts';
-import { count, dollars, short } from '../parts/numbers.ts';
+import { cents, count, decimalsOf, dollars, exactDollars, short, UNKNOWN } from '../parts/numbers.ts';
 import { paybackTag, paybackWords } from '../parts/payback.ts';
 import { Ago } from '../parts/time.tsx';
 import { NARROW, useMedia } from '../parts/use-media.ts';
@@ -32,15 +32,17 @@ interface Props {
 
 export function RequestList({ events, paybacks, named, current }: Props) {
   const newestFirst = useMemo(() => events.toReversed(), [events]);
+  const decimals = useMemo(() => decimalsOf(events.map(savedBy)), [events]);
+  const isMixed = events.some((event) => !event.observed);
   const isNarrow = useMedia(NARROW);
   return (
     <>
       {/* The rows are a list, whose label says their order. */}
       <div class="request-heads" aria-hidden="true">
         <span>request</span>
-        <span class="when">came ↓</span>
+        <span class="when">when ↓</span>
         <span class="tokens">tokens → sent</span>
-        <span class="net">by Precis</span>
+        <span class="net">{isMixed ? 'saved' : 'would save'}</span>
         <span>what happened</span>
       </div>
       <VirtualList
@@ -56,6 +58,8 @@ export function RequestList({ events, paybacks, named, current }: Props) {
             earlier={newestFirst[at + 1]}
             payback={paybacks.get(event.n)}
             named={named}
+            decimals={decimals}
+            isMixed={isMixed}
           />
         )}
       />
@@ -68,11 +72,20 @@ interface RowProps {
   readonly earlier: ListedRun | undefined;
   readonly payback: Payback | undefined;
   readonly named: Named;
+  /** Of the amounts. */
+  readonly decimals: number;
+  /** Whether some requests were not only observed, so that it must be said of those that were. */
+  readonly isMixed: boolean;
 }
 
-function RequestRow({ event, earlier, payback, named }: RowProps) {
+/** In dollars: what a request has saved, or would have if it was only observed. */
+function savedBy(event: ListedRun): number | undefined {
+  return event.observed ? potentialBillOf(event)?.net : netOf(event);
+}
+
+function RequestRow({ event, named, decimals, ...rest }: RowProps) {
   const { n, created_at: at, observed } = event;
-  const net = observed ? potentialBillOf(event)?.net : netOf(event);
+  const net = savedBy(event);
   return (
     <a
       class={observed ? 'request-row observed' : 'request-row'}
@@ -83,9 +96,12 @@ function RequestRow({ event, earlier, payback, named }: RowProps) {
         <Ago at={at} />
       </span>
       <span class="tokens">{tokenWords(event)}</span>
-      <span class={net !== undefined && net > 0 ? 'net saved' : 'net'}>{netWords(net, observed)}</span>
+      <span class={net !== undefined && net > 0 ? 'net saved' : 'net'} title={exactDollars(net)}>
+        <span class="sr-only">{observed ? 'would save' : 'saved'} </span>
+        {net === undefined ? UNKNOWN : cents(net, decimals)}
+      </span>
       <span class="tags">
-        <Tags event={event} earlier={earlier} payback={payback} />
+        <Tags event={event} {...rest} />
       </span>
     </a>
   );
@@ -99,17 +115,11 @@ function tokenWords(event: ListedRun): string {
   return came === sent ? `${short(came)}, unchanged` : `${short(came)} → ${short(sent)}`;
 }
 
-function netWords(net: number | undefined, observed: boolean): string {
-  if (net === undefined || net === 0) return dollars(net);
-  const verb = net < 0 ? 'cost' : observed ? 'would save' : 'saved';
-  return `${verb} ${dollars(Math.abs(net))}${net < 0 ? ' more' : ''}`;
-}
-
-function Tags({ event, earlier, payback }: Omit<RowProps, 'named'>) {
+function Tags({ event, earlier, payback, isMixed }: Omit<RowProps, 'named' | 'decimals'>) {
   const { frontier, status, observed, retrieval_rounds: rounds } = event;
   return (
     <>
-      {observed && <span class="tag observed">only observed</span>}
+      {observed && isMixed && <span class="tag observed">only observed</span>}
       {status >= 400 && (
         <span class="tag failed">
           {isUnsent(event) ? 'refused' : 'failed'}: {status}

@@ -58,7 +58,7 @@ export function RequestScreen({ client, named, n, onRef }: Props) {
       {loaded.state === 'failed' && loaded.failure.status === 404 ? (
         <NotFound code={loaded.failure.code} />
       ) : (
-        <Of loaded={loaded}>
+        <Of loaded={loaded} what="The request">
           {(event) => <Shown key={event.n} client={client} named={named} event={event} onRef={onRef} />}
         </Of>
       )}

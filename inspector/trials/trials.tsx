@@ -26,35 +26,46 @@ export function Trials({ client, days }: { client: Client; days: number }) {
   );
 }
 
+/** What the sentence says is folded, where nothing is beside it to compare it with. */
 function OnTrial({ trial: { mode, text, observed, sent } }: { trial: Trial }) {
+  const sides = [
+    ['only observed', observed],
+    ['applied to', sent],
+  ] as const;
+  const shown = sides.flatMap(([title, side]) => (side ? [{ title, side }] : []));
   return (
     <section aria-label={`${mode} on trial`}>
       <h2>
         <code>{mode}</code> on trial
       </h2>
       <p>{text}</p>
-      <table class="trial">
-        <thead>
-          <tr>
-            <th scope="col">Requests</th>
-            <th scope="col" class="number">
-              only observed
-            </th>
-            <th scope="col" class="number">
-              applied to
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {ROWS.map(([title, of]) => (
-            <tr key={title}>
-              <th scope="row">{title}</th>
-              <td class="number">{observed ? of(observed) : '–'}</td>
-              <td class="number">{sent ? of(sent) : '–'}</td>
+      <details class="fold" open={shown.length > 1}>
+        <summary>In numbers</summary>
+        <table class="trial">
+          <thead>
+            <tr>
+              <th scope="col">Requests</th>
+              {shown.map(({ title }) => (
+                <th key={title} scope="col" class="number">
+                  {title}
+                </th>
+              ))}
             </tr>
-          ))}
-        </tbody>
-      </table>
+          </thead>
+          <tbody>
+            {ROWS.map(([title, of]) => (
+              <tr key={title}>
+                <th scope="row">{title}</th>
+                {shown.map(({ title: side, side: sums }) => (
+                  <td key={side} class="number">
+                    {of(sums)}
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </details>
       <RuleLink page="answers-and-errors.md" section="On trial" text="What these can’t see" />
     </section>
   );

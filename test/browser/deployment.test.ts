@@ -78,7 +78,7 @@ describe('this deployment', () => {
 describe('a deployment for callers without a key', () => {
   it('says whose conversations are shown, also for a key that is too short to name a caller', async () => {
     const page = await openLocal();
-    await expect.poll(() => page.locator('.top').innerText()).toContain('callers without a key');
+    await expect.poll(() => page.locator('.top').innerText()).toContain('no key');
     await page.getByRole('button', { name: 'Use a key' }).click();
     await enterKey(page, 'short');
     await expect
@@ -90,7 +90,7 @@ describe('a deployment for callers without a key', () => {
     await enterKey(page, KEY);
     await expect.poll(() => page.locator('.empty').count()).toBe(1);
 
-    expect(await page.locator('body').innerText()).not.toContain('callers without a key');
+    expect(await page.locator('body').innerText()).not.toContain('no key');
   });
 });
 

@@ -55,4 +55,10 @@ describe('text that anyone may have written', () => {
     expect(beginning('ab👍', 3)).toBe('ab');
     expect(beginning('ab👍', 4)).toBe('ab👍');
   });
+
+  it('is cut after a whole line, else after a whole word', () => {
+    expect(beginning('one two\nthree four', 12)).toBe('one two\n');
+    expect(beginning('one\ntwo three four', 16)).toBe('one\ntwo three ');
+    expect(beginning('one '.padEnd(40, 'x'), 20)).toBe('one '.padEnd(20, 'x'));
+  });
 });
