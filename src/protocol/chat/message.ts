@@ -158,6 +158,10 @@ export class ChatMessage extends NamedMessage<ChatFacts> implements WireMessage 
     return this.kept.of(this, () => withEncrypted(this.readContent(), this.listedWeight()));
   }
 
+  names(): readonly string[] {
+    return [...this.content().weight.texts, this.stringField('refusal') ?? ''];
+  }
+
   media(): readonly InlineMedia[] {
     const span = this.contentSpan();
     return span?.kind === 'array' ? mediaOfParts(this.body, span, PARTS) : [];
