@@ -138,7 +138,7 @@ function batchFrom(records, from) {
 }
 
 function say(counts) {
-  if (counts.size === 0) console.log('Nothing was in it.');
+  if (counts.size === 0) console.log('The backup is empty.');
   for (const { kind, state, count } of counts.values())
     console.log(`${(KINDS[kind] ?? kind).padEnd(26)}${String(count).padStart(8)} ${STATES[state] ?? state}`);
 }

@@ -28,7 +28,7 @@ demo    Runs a recorded agent through Precis on this machine: tokens and bill, b
 start   Runs Precis on this machine, and prints the line for your client.
 replay  What Precis would have saved of the requests in a log, and where it would have cost more.
 run     Runs claude, codex, opencode or any other client through Precis, which it starts if needed.
-        The exit status is the client's. \`precis run --help\` has more, as the others above.
+        The exit status is the client's. \`precis run --help\` has more; so have demo, start and replay.
 
 The commands below need a deployment: --url or PRECIS_URL, such as https://precis.example.com.
 

@@ -45,9 +45,9 @@ export function Outcome({ plans, model }: OutcomeProps) {
         ]}
       />
       <p class="note">
-        Dollars are estimates at list prices of <Word text={model} />: each request comes within the life of
-        the vendor’s cache. What it costs to write summaries, and what the model would fetch, are not in them,
-        so that a conversation that was sent has saved less.{' '}
+        Dollars are estimates at list prices of <Word text={model} />, as if each request came within the life
+        of the vendor’s cache. They leave out what summaries cost and what the model would fetch, so a
+        conversation that was really sent has saved less.{' '}
         <RuleLink page="refs-and-retrieval" section="The whole conversation" text="How they are made" />
       </p>
     </>

@@ -33,7 +33,9 @@ export function Failed({ failure: { code, message, status, requestId }, what, on
   return (
     <div class="state failed" role="alert">
       {what !== undefined && <b>{what} could not be read.</b>}
-      <p>{isOffline ? 'This browser is offline. It is tried again when the connection is back.' : message}</p>
+      <p>
+        {isOffline ? 'This browser is offline. The page tries again when the connection is back.' : message}
+      </p>
       {status === 401 && onAgain && (
         <p>The key may have expired or been withdrawn: sign out, and enter another one.</p>
       )}

@@ -112,7 +112,7 @@ export const TERMS = {
   },
   net: {
     label: 'net savings',
-    says: 'Without Precis less paid: what was saved after all costs, negative for a loss.',
+    says: 'What was saved after all costs: the price without Precis, less what was paid. Negative for a loss.',
   },
   potential: {
     label: 'potential savings',

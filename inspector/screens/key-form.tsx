@@ -19,8 +19,8 @@ export function KeyForm({ onSignIn }: Props) {
     <SecretForm title="Sign in with your API key" label="API key" onSecret={enter}>
       <p>
         Conversations are kept under the API key of their requests. Enter that key to see them. It is never
-        stored and is in no address. To stay signed in, the browser keeps a text in its place, which this
-        deployment alone can read, and only for this page.
+        stored, and is in no address. If you stay signed in, the browser keeps a sealed text instead, which
+        only this deployment can open.
       </p>
     </SecretForm>
   );

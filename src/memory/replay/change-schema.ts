@@ -50,7 +50,7 @@ export const cacheMissSchema = z.strictObject({
   cause: z.enum(MISS_CAUSES),
   ...details,
   by,
-  tokens: count.describe('That the cache had, and that were not read.'),
+  tokens: count.describe('Tokens that the cache had, and that were not read.'),
   amount: count.nullable().describe('What they have cost more than a read, in nanodollars.'),
 });
 name(cacheMissSchema, 'CacheMiss');

@@ -54,7 +54,7 @@ export const CALLERS: readonly Operation[] = routes(
       description:
         'What the body leaves out has its default. A deleted caller is added again, without its data.',
       ...changing,
-      answers: { ...ofOne.answers, 201: json('It is new. `access_key` is shown once.', caller) },
+      answers: { ...ofOne.answers, 201: json('The caller is new. `access_key` is shown once.', caller) },
     },
     'patch /v1/admin/callers/{name}': {
       id: 'patchCaller',

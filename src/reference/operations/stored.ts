@@ -250,7 +250,7 @@ const OPEN = routes(
     'get /inspect': {
       id: 'getInspector',
       summary: 'The inspector, a page that shows what the model saw',
-      description: 'The page asks for a key itself, and keeps it in the tab.',
+      description: 'The page itself asks for a key.',
       answers: html,
       page: 'inspector.md',
     },

@@ -23,7 +23,7 @@ export const listedConversation = z.strictObject({
     .nullable()
     .describe("The HTTP status of the newest one's answer; null without a request."),
   model: z.string().nullable().describe('Of the newest one.'),
-  agent: z.string().nullable().describe('That the newest one chose; null without one.'),
+  agent: z.string().nullable().describe('The agent that the newest request chose; null without one.'),
   bill: shownSumsSchema,
 });
 name(listedConversation, 'Conversation');

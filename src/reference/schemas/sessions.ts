@@ -10,7 +10,7 @@ export const sessionBody = z.strictObject({
 
 export const session = z.strictObject({
   object: z.literal('memory.session'),
-  token: z.string().describe('To be sent as `Authorization: Bearer` in place of the key.'),
+  token: z.string().describe('Sent as `Authorization: Bearer`, instead of the key.'),
   ends_at: seconds.describe('When the token ends.'),
   kept_until: seconds.describe('When the sign-in ends.'),
   kept: z.string().optional().describe('Renews the sign-in, as the header `x-precis-session`.'),
