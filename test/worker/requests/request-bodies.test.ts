@@ -178,7 +178,7 @@ describe.each(['/v1/chat/completions', '/v1/responses'])('F4: a body over the li
 
       expect([status, error?.code, error?.param, sent.length]).toEqual([413, 'body_too_large', param, 0]);
       expect(error?.message).toMatch(why);
-      expect(error?.message).toContain(`at most ${LIMIT} bytes`);
+      expect(error?.message).toContain(`at most ${LIMIT.toLocaleString('en-US')} bytes`);
       expect(error?.message).not.toContain('can only be forwarded unchanged');
     }
   });
