@@ -1,12 +1,20 @@
 /** An archive in a deployment with embeddings, and a server for them that can misbehave. */
 import { runInDurableObject } from 'cloudflare:test';
-import { vi } from 'vitest';
+import { onTestFinished, vi } from 'vitest';
 import type { ConversationMemory } from '../../../src/index.ts';
 import { embeddingsAnswer } from '../../support/conversations/concepts.ts';
 import { archive } from '../conversations/archived.ts';
+import { give } from '../entry.ts';
 
-/** See `vitest.worker.config.ts`. */
 const SERVER = 'http://embeddings.test/';
+
+const KEY = 'sk-a-caller-of-the-tests-with-embeddings';
+
+export const EMBEDDINGS = {
+  EMBEDDINGS_BASE_URL: `${SERVER}v1`,
+  EMBEDDINGS_MODEL: 'an-embedding-model',
+  EMBEDDINGS_API_KEY: 'sk-the-key-of-the-embeddings',
+};
 
 interface Asked {
   readonly url: string;
@@ -47,7 +55,8 @@ export function embeddingsServer() {
 
 /** The app and a new conversation, with embeddings. */
 export function embeddedArchive() {
-  const talk = archive();
+  onTestFinished(give(EMBEDDINGS));
+  const talk = archive(EMBEDDINGS, KEY);
   const server = embeddingsServer();
   const { stub, ask } = talk;
   return {

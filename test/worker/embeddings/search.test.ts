@@ -8,7 +8,7 @@ import { assistant, calls, result, system, user } from '../../support/conversati
 import { meaningOf } from '../../support/conversations/concepts.ts';
 import { ANSWER, COMPACT, type Page, recordLog } from '../conversations/archived.ts';
 import { CONVERSATIONS, startApp } from '../support.ts';
-import { embeddedArchive, embeddingsServer, idle, useModel } from './embedded.ts';
+import { EMBEDDINGS, embeddedArchive, embeddingsServer, idle, useModel } from './embedded.ts';
 
 const logged = recordLog();
 
@@ -184,7 +184,11 @@ describe('the texts of a search', () => {
   });
 
   it('go nowhere for a key that the upstream refuses', async () => {
-    const app = startApp(env.REFS, { VERIFY_KEYS: 'true' }, 'sk-a-refused-key-of-the-worker-tests');
+    const app = startApp(
+      env.REFS,
+      { ...EMBEDDINGS, VERIFY_KEYS: 'true' },
+      'sk-a-refused-key-of-the-worker-tests',
+    );
     Object.assign(app.answer, { status: 401, modelsStatus: 401 });
     const server = embeddingsServer();
     const messages = [user('A secret')];
