@@ -58,7 +58,9 @@ export async function behave(
       answer(behaviour.content || behaviour.toolCalls ? behaviour : DEFAULT_ANSWER, response, recorded);
       return;
     case 'error':
-      return sendError(behaviour, response, { error: { message: 'Upstream error', type: 'server_error' } });
+      return sendError(behaviour, response, () => ({
+        error: { message: 'Upstream error', type: 'server_error' },
+      }));
     case 'window': {
       const found = tokensOf(recorded);
       if (found <= behaviour.tokens) return answer(DEFAULT_ANSWER, response, recorded);
@@ -167,14 +169,14 @@ export function refuse(
   sendJson(response, { error: { message, type: 'invalid_request_error', param, code } }, status);
 }
 
-/** @param otherwise the body, if the error has none */
+/** @param otherwise makes the body, if the error has none: it may repeat a header */
 export function sendError(
   { status, headers, ...given }: ErrorBehaviour,
   response: ServerResponse,
-  otherwise: object,
+  otherwise: () => object,
 ): void {
-  const { body = otherwise } = given;
   setHeaders(response, headers);
+  const { body = otherwise() } = given;
   if (!response.hasHeader('content-type')) response.setHeader('content-type', 'application/json');
   response.statusCode = status;
   response.end(typeof body === 'string' ? body : JSON.stringify(body));

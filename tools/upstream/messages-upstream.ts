@@ -98,7 +98,7 @@ export async function startMessagesUpstream(
       case 'compaction':
         return say(compactionOf(body, recorded.headers, behaviour.content));
       case 'error':
-        return sendError(behaviour, response, errorOf(response, behaviour.status, 'Upstream error'));
+        return sendError(behaviour, response, () => errorOf(response, behaviour.status, 'Upstream error'));
       case 'window': {
         const tokens = promptTokens(body);
         if (tokens <= behaviour.tokens) return say({});
