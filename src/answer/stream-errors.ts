@@ -93,7 +93,7 @@ export class StreamErrors {
     }
     // A body that is not read, or not valid, does not say it.
     const streams = this.body && streamIn(this.body);
-    return streams ?? headers.get('accept')?.includes('text/event-stream') === true;
+    return streams ?? headers.get('accept')?.toLowerCase().includes('text/event-stream') === true;
   }
 
   private async ofUpstream(answer: Response): Promise<Response> {

@@ -259,6 +259,15 @@ describe('a client that asks for errors in streams', () => {
     });
   });
 
+  it('is known by its accept, in any case, where its body is not read', async () => {
+    const latin = { 'content-type': 'application/json; charset=latin1' };
+    const response = await chat({ headers: { ...EVENTS, ...latin, accept: 'Text/Event-Stream' } });
+    expect(response.headers.get('content-type')).toBe('text/event-stream');
+    expect(JSON.parse(dataOf(await response.text())[0] ?? '')).toMatchObject({
+      error: { code: 'unsupported_media_type' },
+    });
+  });
+
   it('is raised an error of Precis over chat, with its own code and field', async () => {
     const memory_strategy = { mode: 'compact', compact_keep: -1 };
     const params = { model: 'gpt-5', stream: true, messages: INPUT, memory_strategy };

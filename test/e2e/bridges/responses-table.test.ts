@@ -640,6 +640,12 @@ describe('a stream of Responses', () => {
       400,
       { message: 'Oh.', type: 'invalid_request_error' },
     ],
+    [
+      'has a limit of its type',
+      [{ type: 'error', error: { type: 'rate_limit_error', message: 'Oh.' } }],
+      429,
+      { message: 'Oh.', type: 'rate_limit_error' },
+    ],
     ['is torn', [], 502, { type: 'server_error', code: 'upstream_unreachable' }],
   ])(
     'that %s is an error: of a status, or after its words without [DONE]',

@@ -96,10 +96,14 @@ function idOf(opened: JsonObject | undefined): JsonObject {
 /** Codes of a failed response by which the caller has to change its request. */
 const LASTING = /^(?:invalid_|context_length_exceeded$|bio_policy$|cyber_policy$)|image/;
 
+const LIMITS: ReadonlySet<string> = new Set(['rate_limit_exceeded', 'insufficient_quota']);
+
 const TYPES: ReadonlyMap<number, string> = new Map([
   [400, 'invalid_request_error'],
   [429, 'rate_limit_error'],
 ]);
+/** For errors whose code says nothing. */
+const STATUSES: ReadonlyMap<unknown, number> = new Map(Array.from(TYPES, ([status, type]) => [type, status]));
 
 /** The error of a response that has failed, or of an event, and its status of HTTP in chat. */
 function failure(said: JsonObject): { readonly fault: AnswerFault; readonly status: number } {
@@ -107,9 +111,7 @@ function failure(said: JsonObject): { readonly fault: AnswerFault; readonly stat
   const found = fields.error ?? (event === 'error' ? fields : {});
   const error = typeof found === 'string' ? { message: found } : asObject(found);
   const code = asString(error.code);
-  const isLimit = code === 'rate_limit_exceeded' || code === 'insufficient_quota';
-  const isLasting = LASTING.test(code) || error.type === TYPES.get(400);
-  const status = isLimit ? 429 : isLasting ? 400 : 500;
+  const status = LIMITS.has(code) ? 429 : LASTING.test(code) ? 400 : (STATUSES.get(error.type) ?? 500);
   const type = TYPES.get(status) ?? 'server_error';
   return { fault: saidFault({ error: { type, ...error } }), status };
 }
