@@ -1,6 +1,6 @@
 /** An answer of another API as an answer of chat completions. */
 import { concat } from '../../lib/bytes.ts';
-import { FrameSplitter } from '../../protocol/answers/sse.ts';
+import { type Frame, FrameSplitter } from '../../protocol/answers/sse.ts';
 import type {
   AnswerReader,
   BridgedAnswer,
@@ -93,13 +93,19 @@ async function streamed(answer: CountedAnswer, translating: Translating): Promis
   throw brokenAnswer('upstream_unreachable');
 }
 
-/** Reads the chunks of another API's stream, and gives out chunks of chat. */
+/**
+ * Reads the chunks of another API's stream, and gives out chunks of chat. What comes together with
+ * the end of an answer does not wait until that is kept.
+ */
 class ChatChunks implements Chunks {
   private readonly chunks: Chunks;
   private readonly stream: BridgedStream;
   private readonly keep: Translating['keep'];
   private readonly splitter = new FrameSplitter(LONGEST_ANSWER);
-  private isKept = false;
+  /** What ends the answer, which is given out once that is kept. */
+  private ending: Uint8Array[] = [];
+  /** Undefined before it has ended. */
+  private isKept: Promise<void> | undefined;
   /** Whether nothing more comes. */
   isOver = false;
   /** Why it has broken off. */
@@ -112,15 +118,14 @@ class ChatChunks implements Chunks {
   }
 
   async next(): Promise<Read> {
-    if (this.isOver) return { done: true };
-    const frames = await this.frames();
-    const { kept } = this.stream;
-    if (kept && !this.isKept) {
-      this.isKept = true;
-      await this.keep(kept);
+    if (this.isOver && this.ending.length === 0) return { done: true };
+    const said = this.ending.length > 0 ? [] : await this.said();
+    if (said.length === 0 && this.ending.length > 0) {
+      await this.isKept;
+      said.push(...this.ending.splice(0));
     }
     // Bytes that say nothing are a sign of life all the same.
-    return { done: false, value: frames.length === 1 && frames[0] ? frames[0] : concat(frames) };
+    return { done: false, value: said.length === 1 && said[0] ? said[0] : concat(said) };
   }
 
   cancel(reason: unknown): Promise<void> {
@@ -131,12 +136,12 @@ class ChatChunks implements Chunks {
     this.chunks.finish?.();
   }
 
-  /** @throws what breaks the stream off */
-  private async frames(): Promise<Uint8Array[]> {
+  /** What is said before the answer ends. @throws what breaks the stream off */
+  private async said(): Promise<Uint8Array[]> {
     try {
       const read = await this.chunks.next();
       this.isOver = read.done;
-      return read.done ? this.last() : this.taken(read.value);
+      return this.take(read.done ? this.last() : this.framesOf(read.value));
     } catch (error) {
       this.isOver = true;
       this.brokenBy = error;
@@ -144,15 +149,25 @@ class ChatChunks implements Chunks {
     }
   }
 
-  private taken(bytes: Uint8Array): Uint8Array[] {
+  private framesOf(bytes: Uint8Array): readonly Frame[] {
     const frames = this.splitter.push(bytes);
     // A frame of this length says nothing that could be answered.
     if (this.splitter.inside) throw new Error('an event is too long to be read');
-    return frames.flatMap((frame) => this.stream.push(frame));
+    return frames;
   }
 
-  private last(): Uint8Array[] {
+  private last(): readonly Frame[] {
     const frame = this.splitter.last();
-    return frame ? [...this.stream.push(frame)] : [];
+    return frame ? [frame] : [];
+  }
+
+  private take(frames: readonly Frame[]): Uint8Array[] {
+    const said: Uint8Array[] = [];
+    for (const frame of frames) {
+      const given = this.stream.push(frame);
+      if (this.stream.kept) this.isKept ??= this.keep(this.stream.kept);
+      (this.isKept ? this.ending : said).push(...given);
+    }
+    return said;
   }
 }

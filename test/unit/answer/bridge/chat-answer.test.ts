@@ -1,0 +1,41 @@
+/** What of an answer over a bridge waits until the answer is kept. */
+import { expect, it } from 'vitest';
+import { chatAnswer } from '../../../../src/answer/bridge/chat-answer.ts';
+import type { RequestScope } from '../../../../src/request/scope.ts';
+import { Source } from '../../../../src/upstream/source.ts';
+import { eventsOf } from '../../../../tools/upstream/response.ts';
+import { bridged, type Json } from '../../protocol/bridges/responses/bridged.ts';
+
+const ASKED: Json = { model: 'gpt-6.1-sol', input: [] };
+const SCOPE = { services: { config: { idleTimeoutMs: 60_000 } } } as RequestScope;
+
+/** Reads a stream that comes in one piece. */
+async function answering() {
+  const body = [...eventsOf(ASKED, { content: 'It is there.' })].join('');
+  const headers = { 'content-type': 'text/event-stream' };
+  const kept = Promise.withResolvers<void>();
+  const answer = await chatAnswer(
+    { response: new Response(body, { headers }), abort: () => undefined },
+    { reader: bridged({ stream: true }).reader, streams: true, scope: SCOPE, keep: () => kept.promise },
+  );
+  const source = new Source(answer);
+  const next = async (): Promise<string | undefined> => {
+    const read = await source.read(60_000);
+    if (typeof read === 'string') throw new Error(read);
+    return read.done ? undefined : new TextDecoder().decode(read.value);
+  };
+  const waits = async () => (await source.read(1)) === 'silent';
+  return { next, waits, keep: kept.resolve };
+}
+
+it('of a stream, the end alone, also where the text comes together with it', async () => {
+  const { next, waits, keep } = await answering();
+  const text = await next();
+  expect(text).toContain('It');
+  expect(text).not.toContain('"finish_reason":"stop"');
+  expect(await waits()).toBe(true);
+  keep();
+  expect(await next()).toMatch(/"finish_reason":"stop".*\n\ndata: \[DONE\]\n\n$/s);
+  while ((await next()) === '');
+  expect(await next()).toBeUndefined();
+});
