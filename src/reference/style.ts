@@ -69,7 +69,7 @@ footer { margin-top: var(--space-12); border-top: 1px solid var(--line); }
   header { grid-column: 1 / -1; }
   .to-side { display: none; }
   .side { grid-area: 2 / 1; position: sticky; top: 48px; height: calc(100vh - 48px); overflow-y: auto; border: 0; border-right: 1px solid var(--line); }
-  main { grid-area: 2 / 2; max-width: 1056px; padding: var(--space-4) var(--space-12); }
+  main { grid-area: 2 / 2; width: 100%; max-width: 1056px; padding: var(--space-4) var(--space-12); }
   main > :not(pre, .table) { max-width: 704px; }
   pre { width: fit-content; min-width: min(704px, 100%); max-width: 100%; }
 }
