@@ -74,7 +74,11 @@ export function ConversationScreen({ client, named, onRef }: Props) {
         <>
           <Of loaded={requests} lines={8} what="The requests">
             {(recorded) =>
-              recorded.events.length > 0 ? <Requests recorded={recorded} named={named} /> : <NoRequests />
+              recorded.events.length > 0 ? (
+                <Requests recorded={recorded} named={named} isReading={requests.state === 'loading'} />
+              ) : (
+                <NoRequests />
+              )
             }
           </Of>
           <Summaries memory={memory} onRef={onRef} />
@@ -169,8 +173,15 @@ function Summaries({ memory, onRef }: SummariesProps) {
   );
 }
 
-function Requests({ recorded, named }: { recorded: Recorded; named: Named }) {
-  const { events } = recorded;
+interface RequestsProps {
+  readonly recorded: Recorded;
+  readonly named: Named;
+  readonly isReading: boolean;
+}
+
+/** The plot waits for the older requests, whose rows come first: it is drawn once. */
+function Requests({ recorded, named, isReading }: RequestsProps) {
+  const { events, isWhole } = recorded;
   const [current, setCurrent] = useState<number>();
   const data = useMemo(() => plotOf(events), [events]);
   const paybacks = useMemo(() => paybacksOf(events), [events]);
@@ -182,7 +193,8 @@ function Requests({ recorded, named }: { recorded: Recorded; named: Named }) {
   return (
     <>
       <ConversationHead recorded={recorded} />
-      {hasLine(data) && (
+      {isReading && !isWhole && <div class="plot waiting" />}
+      {hasLine(data) && (isWhole || !isReading) && (
         <Plot
           data={data}
           events={events}

@@ -316,6 +316,8 @@ describe('conversations that were made through the Worker', () => {
       await page.goBack();
       await expect.poll(label).toMatch(/^100 /);
       await expect.poll(listTop).toBeGreaterThan(3_000);
+      // The plot is drawn once, and has its place until then.
+      expect(await page.locator('.plot').getAttribute('class')).toBe('plot waiting');
 
       await list.dispatchEvent(event);
       await scrollTo(500);
@@ -324,6 +326,7 @@ describe('conversations that were made through the Worker', () => {
       await expect.poll(() => page.locator('.request-row').count()).toBeGreaterThan(10);
 
       expect(await listTop()).toBe(500);
+      await expect.poll(() => page.locator('.plot-box canvas').count()).toBe(1);
     },
   );
 
