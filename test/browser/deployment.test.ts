@@ -8,7 +8,7 @@ import { deploy, KEY } from '../support/deployment/deployment.ts';
 /** Pages of each kind by day; all of them in the full run. */
 const READ = inject('properties').full
   ? [...PAGES.keys()].map((name) => name.replace(/\.md$/, ''))
-  : ['concepts', 'strategy-reference'];
+  : ['benchmark', 'concepts', 'strategy-reference'];
 
 const METRICS_TOKEN = 'the-token-of-the-operator';
 
