@@ -78,11 +78,11 @@ peak view    tokens of the largest request
 broken       requests that do not begin with all that the request before them held
 dearer       conversations that cost more than ${DEARER} times what they cost with none
 worst        the highest cost of a conversation relative to its cost with none
-visible      of the values that an agent needed again after a long while: those that stood in the view
-view or ref  those that stood in the view, or could be fetched by a ref that the view names
-near use     of the words that an answer took from an output of the last ${NEAREST_MESSAGES} messages: those that stood in the view
+visible      of the values that an agent needed again after a long while: the ones in the view
+view or ref  the ones in the view, and the ones that could be fetched by a ref that the view names
+near use     of the words that an answer took from an output of the last ${NEAREST_MESSAGES} messages: the ones in the view
 of large     the same of outputs with more than ${thousands(LARGE_OUTPUT)} characters
-saved        thousands of tokens removed, net of what stands in their place, summed over the requests
+saved        thousands of tokens removed, net of what replaces them, summed over the requests
 once         the same with each removed token counted once`);
 }
 
