@@ -4,12 +4,10 @@ import { type Behaviour, behave, respond } from '../../../tools/upstream/behavio
 import type { ToolCall } from '../../../tools/upstream/completion.ts';
 import { CHAT_LOOPS } from '../../support/clients/chat-loops.ts';
 import { deployMessages, MESSAGES_KEY } from '../../support/deployment/messages-deployment.ts';
-import { runs } from '../../support/laws/runs.ts';
 
 type Json = Record<string, unknown>;
 
-/** Each request has all steps before it. */
-const STEPS = runs(10, 30);
+const STEPS = 30;
 const deployment = deployMessages({ upstream: { thinks: true } });
 
 let made = 0;
