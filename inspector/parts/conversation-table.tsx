@@ -1,5 +1,4 @@
 /** The conversations as a table: a row for each, sorted on the server by a click on a column. */
-import type { ComponentChildren } from 'preact';
 import type { Conversation } from '../api/answers.ts';
 import type { Client, Named } from '../api/client.ts';
 import { fragmentOf } from '../place.ts';
@@ -196,15 +195,9 @@ function Cell({ name, client, conversation, decimals }: CellProps) {
       );
     }
     case 'cost':
-      return <Amount class={name} value={bill?.actual} decimals={decimals.cost} />;
+      return amount(name, bill?.actual, decimals.cost);
     case 'saved':
-      return (
-        <Amount
-          class={(bill?.net ?? 0) > 0 ? 'net is-gain' : 'net'}
-          value={bill?.net}
-          decimals={decimals.saved}
-        />
-      );
+      return amount((bill?.net ?? 0) > 0 ? 'net is-gain' : 'net', bill?.net, decimals.saved);
     case 'summary':
       return (
         <td class={name} title={versions > 0 ? `${count(versions)} versions` : undefined}>
@@ -221,15 +214,7 @@ function Cell({ name, client, conversation, decimals }: CellProps) {
 }
 
 /** Not known: nothing, so that what is known stays easy to find. */
-function Amount({
-  class: name,
-  value,
-  decimals,
-}: {
-  class: string;
-  value: number | undefined;
-  decimals: number;
-}): ComponentChildren {
+function amount(name: string, value: number | undefined, decimals: number) {
   return (
     <td class={name} title={exactDollars(value)}>
       {value === undefined ? <span class="note">n/a</span> : cents(value, decimals)}

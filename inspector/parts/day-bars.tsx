@@ -43,7 +43,12 @@ export function DayBars({ days }: { readonly days: readonly Day[] }) {
           dayWords(day)
         ) : (
           <>
-            <span class="key was-sent">tokens sent</span> <span class="key not-sent">not sent</span>{' '}
+            <span class="key square" style={{ '--key': 'var(--after)' }}>
+              tokens sent
+            </span>{' '}
+            <span class="key square" style={{ '--key': 'var(--saved-fill)' }}>
+              not sent
+            </span>{' '}
             {days.length > 10 && `${dateWords(days[0]?.date)} to ${dateWords(days.at(-1)?.date)}, `}by day
             (UTC)
           </>

@@ -49,7 +49,9 @@ export function PlanBars({ bars }: { bars: readonly PlanBar[] }) {
           </li>
         ))}
         {bars.some(({ summaryTokens }) => summaryTokens !== undefined) && (
-          <li class="key summary">summary</li>
+          <li class="key" style={{ '--key': 'var(--summary)' }}>
+            summary
+          </li>
         )}
       </ul>
     </figure>

@@ -184,27 +184,27 @@ function Legend({ data, hasMoney }: { readonly data: PlotData; readonly hasMoney
   const has = (values: readonly (number | null)[]): boolean => values.some((value) => value !== null);
   const kinds = new Set(data.marks.map(({ kind }) => kind));
   const isObserved = has(data.potential);
-  const keys: [string, string, boolean][] = [
-    ['before', 'came in', true],
-    ['after', 'sent', true],
-    ['saved', 'not sent', data.after.some((sent, at) => sent !== data.before[at])],
-    ['potential', 'would be sent', has(data.potential)],
-    ['budget', 'budget', has(data.budget)],
-    ['cached', 'read from the cache', has(data.cached)],
-    ['move', 'compacted here', kinds.has('move')],
-    ['summary', 'new summary', kinds.has('summary')],
-    ['waits', 'over its budget, or waits', kinds.has('waits')],
-    ['warning', 'warning', kinds.has('warning')],
-    ['gain', isObserved ? 'would be saved by a request' : 'saved by a request', hasMoney],
-    ['loss', 'lost by a request', data.net.some((net) => net !== null && net < 0)],
-    ['sum', 'sum of the savings', hasMoney],
+  const keys: [shape: string, color: string, label: string, isShown: boolean][] = [
+    ['line', 'before', 'came in', true],
+    ['line', 'after', 'sent', true],
+    ['square', 'saved-fill', 'not sent', data.after.some((sent, at) => sent !== data.before[at])],
+    ['dashed', 'after', 'would be sent', isObserved],
+    ['dotted', 'budget', 'budget', has(data.budget)],
+    ['line', 'cached', 'read from the cache', has(data.cached)],
+    ['move', 'move', 'compacted here', kinds.has('move')],
+    ['square', 'summary', 'new summary', kinds.has('summary')],
+    ['ring', 'waits', 'over its budget, or waits', kinds.has('waits')],
+    ['warning', 'warning', 'warning', kinds.has('warning')],
+    ['square', 'cached', isObserved ? 'would be saved by a request' : 'saved by a request', hasMoney],
+    ['square', 'move', 'lost by a request', data.net.some((net) => net !== null && net < 0)],
+    ['line', 'sum', 'sum of the savings', hasMoney],
   ];
   return (
     <ul class="legend">
       {keys.map(
-        ([kind, label, isShown]) =>
+        ([shape, color, label, isShown]) =>
           isShown && (
-            <li key={label} class={`key ${kind}`}>
+            <li key={label} class={`key ${shape}`} style={{ '--key': `var(--${color})` }}>
               {label}
             </li>
           ),

@@ -22,8 +22,9 @@ import {
 import { WAITING_PAGE } from '../read/rules.ts';
 import { sentTokens } from '../read/sent.ts';
 import type { TermName } from '../read/words.ts';
+import { Figure } from './figure.tsx';
 import { Folded } from './folded.tsx';
-import { count, dollars, duration, moment, share, UNKNOWN } from './numbers.ts';
+import { cents, count, digitsOf, dollars, duration, moment, share, UNKNOWN } from './numbers.ts';
 import { RuleLink } from './rule-link.tsx';
 import { Term } from './term.tsx';
 import { Word } from './text.tsx';
@@ -44,7 +45,8 @@ export function RequestHead({ event }: { event: RunEvent }) {
         <p class="money-line">
           {money}{' '}
           <span class="note">
-            <Saved event={event} />
+            <Term of={event.observed ? 'potential' : 'net'} />{' '}
+            <b>{dollars(event.observed ? potentialBillOf(event)?.net : billOf(event)?.net)}</b>
           </span>
         </p>
       )}
@@ -66,87 +68,51 @@ export function RequestHead({ event }: { event: RunEvent }) {
 /** What the sentence about the budget says already. */
 const IN_OVER: readonly string[] = ['waiting', 'over_budget'];
 
-function Saved({ event }: { event: RunEvent }) {
-  if (event.observed)
-    return (
-      <>
-        <Term of="potential" /> <b>{dollars(potentialBillOf(event)?.net)}</b>
-      </>
-    );
-  return (
-    <>
-      <Term of="net" /> <b>{dollars(billOf(event)?.net)}</b>
-    </>
-  );
-}
-
-interface Figure {
-  readonly name: ComponentChildren;
-  readonly value: string;
-  readonly note?: string | undefined;
-}
+/** What a figure is, its value, and what is added to it. */
+type Fact = readonly [name: ComponentChildren, value: string, note?: string | undefined];
 
 function Figures({ event }: { event: RunEvent }) {
   const { tokens, usage, frontier, model, mode, observed, retrieval_rounds: rounds } = event;
   const { came, sent, potential } = sentTokens(event);
-  const figures: Figure[] = [
-    { name: <Term of="came" />, value: tokensText(came) },
-    { name: <Term of="sent" />, value: tokensText(sent), note: shareNote(sent, came) },
-    ...(came !== null && sent !== null && sent < came
-      ? [{ name: <Term of="not_sent" />, value: `${count(came - sent)} tokens` }]
-      : []),
-    ...(observed
-      ? [
-          {
-            name: <Term of="would_be_sent" />,
-            value: tokensText(potential),
-            note: shareNote(potential, came),
-          },
-        ]
-      : []),
-    { name: <Term of="budget" />, value: tokens ? tokensText(tokens.budget, 'none') : UNKNOWN },
-    { name: <Term of="window" />, value: tokensText(tokens?.window) },
-    {
-      name: <Term of="strategy" />,
-      value: labelOf(MODE_LABELS, mode),
-      note: labelOf(SOURCE_LABELS, event.source),
-    },
-    {
-      name: <Term of="compacted">{observed ? 'would be compacted here' : 'compacted here'}</Term>,
-      value: frontier.moved ? 'yes' : 'no',
-    },
-    { name: <Term of="compacted_up_to" />, value: frontierWords(frontier.unit) },
-    { name: 'model', value: model ?? 'n/a', note: labelOf(PROTOCOL_LABELS, event.protocol) },
-    { name: 'kind', value: labelOf(REQUEST_KIND_LABELS, event.kind) },
-    {
-      name: 'input, as the vendor counted it',
-      value: tokensText(usage?.input),
-      note: usage
-        ? `${rounds > 0 ? `in ${count(rounds + 1)} calls, ` : ''}${share(usage.cached, usage.input)} read from the cache`
-        : undefined,
-    },
-    { name: 'output', value: tokensText(usage?.output) },
+  const calls = rounds > 0 ? `in ${count(rounds + 1)} calls, ` : '';
+  const facts: (Fact | false)[] = [
+    [<Term of="came" />, tokensText(came)],
+    [<Term of="sent" />, tokensText(sent), shareNote(sent, came)],
+    came !== null && sent !== null && sent < came && [<Term of="not_sent" />, `${count(came - sent)} tokens`],
+    observed && [<Term of="would_be_sent" />, tokensText(potential), shareNote(potential, came)],
+    [<Term of="budget" />, tokens ? tokensText(tokens.budget, 'none') : UNKNOWN],
+    [<Term of="window" />, tokensText(tokens?.window)],
+    [<Term of="strategy" />, labelOf(MODE_LABELS, mode), labelOf(SOURCE_LABELS, event.source)],
+    [
+      <Term of="compacted">{observed ? 'would be compacted here' : 'compacted here'}</Term>,
+      frontier.moved ? 'yes' : 'no',
+    ],
+    [<Term of="compacted_up_to" />, frontierWords(frontier.unit)],
+    ['model', model ?? UNKNOWN, labelOf(PROTOCOL_LABELS, event.protocol)],
+    ['kind', labelOf(REQUEST_KIND_LABELS, event.kind)],
+    [
+      'input, as the vendor counted it',
+      tokensText(usage?.input),
+      usage ? `${calls}${share(usage.cached, usage.input)} read from the cache` : undefined,
+    ],
+    ['output', tokensText(usage?.output)],
     ...money(event),
-    {
-      name: 'answer',
-      value: String(event.status),
-      note: event.error ?? labelOf(END_LABELS, event.ended),
-    },
-    { name: 'time', value: duration(event.ms.total), note: timesOf(event.ms) },
-    { name: 'fetched by the model', value: roundsText(rounds) },
-    ...thinking(event),
-    { name: 'when', value: `${moment(event.created_at)} UTC` },
+    ['answer', String(event.status), event.error ?? labelOf(END_LABELS, event.ended)],
+    ['time', duration(event.ms.total), timesOf(event.ms)],
+    ['fetched by the model', roundsText(rounds)],
+    thinking(event),
+    ['when', `${moment(event.created_at)} UTC`],
   ];
   return (
     <dl class="figures facts">
-      {figures.map(({ name, value, note }, at) => (
-        <div key={at}>
-          <dt>{name}</dt>
-          <dd>
-            <Word text={value} /> {note !== undefined && <span class="note">{note}</span>}
-          </dd>
-        </div>
-      ))}
+      {facts.map(
+        (fact, at) =>
+          fact && (
+            <Figure key={at} term={fact[0]}>
+              <Word text={fact[1]} /> {fact[2] !== undefined && <span class="note">{fact[2]}</span>}
+            </Figure>
+          ),
+      )}
     </dl>
   );
 }
@@ -167,29 +133,24 @@ function roundsText(rounds: number): string {
   return rounds === 0 ? 'nothing' : `${count(rounds)} ${rounds === 1 ? 'time' : 'times'}`;
 }
 
-function thinking({ dropped_thinking_blocks: blocks }: RunEvent): Figure[] {
-  if (!blocks) return [];
-  return [
-    {
-      name: 'thinking left out',
-      value: `${count(blocks)} blocks`,
-      note: 'what they are bound to has changed',
-    },
-  ];
+function thinking({ dropped_thinking_blocks: blocks }: RunEvent): Fact | false {
+  if (!blocks) return false;
+  return ['thinking left out', `${count(blocks)} blocks`, 'what they are bound to has changed'];
 }
 
 const ABOUT = 'about: the upstream does not report what it wrote to its cache';
 
 /** Both sides of what the request saved, and what is on its debit side. */
-function money(event: RunEvent): Figure[] {
+function money(event: RunEvent): (Fact | false)[] {
   const bill = billOf(event);
-  const term = (of: TermName, value: number | undefined): Figure => {
-    return { name: <Term of={of} />, value: dollars(value) };
-  };
-  const paid = { ...term('paid', bill?.actual), ...(bill?.isAbout ? { note: ABOUT } : {}) };
+  // More than the sentence about them has, and as many for all.
+  const digits = digitsOf(Math.max(bill?.actual ?? 0, bill?.wouldBe ?? 0) / 100);
+  const written = (value: number | undefined) => (value === undefined ? UNKNOWN : cents(value, digits));
+  const term = (of: TermName, value: number | undefined): Fact => [<Term of={of} />, written(value)];
+  const paid: Fact = [<Term of="paid" />, written(bill?.actual), bill?.isAbout ? ABOUT : undefined];
   if (event.observed) {
     const { wouldBe, net } = potentialBillOf(event) ?? {};
-    return [paid, { name: 'price of what would be sent', value: dollars(wouldBe) }, term('potential', net)];
+    return [paid, ['price of what would be sent', written(wouldBe)], term('potential', net)];
   }
   return [
     term('would_have_been', bill?.wouldBe),
@@ -198,21 +159,15 @@ function money(event: RunEvent): Figure[] {
     term('summarizer', bill?.summarizer),
     term('fetches', bill?.fetchRounds),
     term('broken_cache', bill?.brokenCache),
-    ...billedLess(bill?.gross, bill?.unique),
+    billedLess(bill?.gross, bill?.unique),
   ];
 }
 
 /** By the vendor's count. What Precis has added is shown as that, and not as a negative saving. */
-function billedLess(gross: number | undefined, unique: number | undefined): Figure[] {
-  if (gross === undefined || gross === 0) return [];
-  if (gross < 0) return [{ name: 'added by Precis', value: `${count(-gross)} tokens` }];
-  return [
-    {
-      name: <Term of="billed_less" />,
-      value: `${count(gross)} tokens`,
-      note: `${count(unique)} for the first time`,
-    },
-  ];
+function billedLess(gross: number | undefined, unique: number | undefined): Fact | false {
+  if (gross === undefined || gross === 0) return false;
+  if (gross < 0) return ['added by Precis', `${count(-gross)} tokens`];
+  return [<Term of="billed_less" />, `${count(gross)} tokens`, `${count(unique)} for the first time`];
 }
 
 const PARTS: Readonly<Record<string, TimeName>> = {

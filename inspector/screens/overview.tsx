@@ -195,17 +195,15 @@ function Name({ text }: { text: string }) {
 
 const USE = ['requests', 'failed', 'paid', 'saved'];
 
+/** Their cells. Amounts are in nanodollars. */
+function cellsOf(requests: number, failed: number, paid: number | null, net: number | null) {
+  return [count(requests), failures(failed), amountWords(paid, requests), amountWords(net, requests)];
+}
+
 function Days({ overview: { data } }: { overview: ShownOverview }) {
-  const rows = data.toReversed().map(({ date, requests, failed, bill }) => ({
-    key: date,
-    cells: [
-      date,
-      count(requests),
-      failures(failed),
-      amountWords(bill.actual, requests),
-      amountWords(bill.net, requests),
-    ],
-  }));
+  const rows = data.toReversed().map(({ date, requests, failed, bill }) => {
+    return { key: date, cells: [date, ...cellsOf(requests, failed, bill.actual, bill.net)] };
+  });
   return (
     <details class="fold">
       <summary>Day by day (UTC)</summary>
@@ -215,18 +213,14 @@ function Days({ overview: { data } }: { overview: ShownOverview }) {
 }
 
 function Callers({ overview: { callers } }: { overview: ShownOverview }) {
-  const rows = callers.slice(0, SHOWN).map(({ name, requests, failed, paid, net }) => ({
-    key: name,
-    cells: [
+  const rows = callers.slice(0, SHOWN).map(({ name, requests, failed, paid, net }) => {
+    const link = (
       <PartLink part={callerAnchor(name)}>
         <Name text={name} />
-      </PartLink>,
-      count(requests),
-      failures(failed),
-      amountWords(paid, requests),
-      amountWords(net, requests),
-    ],
-  }));
+      </PartLink>
+    );
+    return { key: name, cells: [link, ...cellsOf(requests, failed, paid, net)] };
+  });
   return <Table title="Callers who spend most" columns={['caller', ...USE]} rows={rows} />;
 }
 
@@ -234,27 +228,20 @@ function Callers({ overview: { callers } }: { overview: ShownOverview }) {
 const SHOWN = 10;
 
 function Models({ overview: { total } }: { overview: ShownOverview }) {
-  const rows = total.models
-    .slice(0, SHOWN)
-    .map(({ model, requests, failed, billed, sent, would_be: wouldBe }) => ({
-      key: `${model}`,
-      cells: [
-        model === null ? 'others' : <Name text={model} />,
-        count(requests),
-        failures(failed),
-        amountWords(billed > 0 ? sent : null, requests),
-        amountWords(billed > 0 ? wouldBe - sent : null, requests),
-      ],
-    }));
+  const rows = total.models.slice(0, SHOWN).map((one) => {
+    const { model, requests, failed, billed, sent, would_be: wouldBe } = one;
+    const [paid, net] = billed > 0 ? [sent, wouldBe - sent] : [null, null];
+    const name = model === null ? 'others' : <Name text={model} />;
+    return { key: `${model}`, cells: [name, ...cellsOf(requests, failed, paid, net)] };
+  });
   return (
     <Table id={PARTS.models} title="Models, without summaries" columns={['model', ...USE]} rows={rows} />
   );
 }
 
 function Conversations({ overview: { conversations } }: { overview: ShownOverview }) {
-  const rows = conversations.map(({ caller, conversation, model, requests, failed, paid, net }) => ({
-    key: conversation,
-    cells: [
+  const rows = conversations.map(({ caller, conversation, model, requests, failed, paid, net }) => {
+    const name = (
       <>
         <Name text={caller} />
         <span class="note" title={`The digest of the conversation in the log: ${conversation}`}>
@@ -262,13 +249,10 @@ function Conversations({ overview: { conversations } }: { overview: ShownOvervie
           {model !== null && ' · '}
           <Word text={model ?? ''} />
         </span>
-      </>,
-      count(requests),
-      failures(failed),
-      amountWords(paid, requests),
-      amountWords(net, requests),
-    ],
-  }));
+      </>
+    );
+    return { key: conversation, cells: [name, ...cellsOf(requests, failed, paid, net)] };
+  });
   return <Table title="Conversations that cost most" columns={['caller, digest', ...USE]} rows={rows} />;
 }
 
