@@ -9,10 +9,9 @@
  * 403 and 404, by which clients renew keys and find models. A call that is forwarded unchanged has
  * its request's faults alone, once that is known.
  */
-import { asObject, parseJson } from '../lib/json.ts';
 import { passesThrough } from '../memory/modes/strategy.ts';
 import type { AnswerFormat, Reword, StreamFault } from '../protocol/answers/answer-format.ts';
-import { saidFault } from '../protocol/answers/said-fault.ts';
+import { bodyFault, saidFault } from '../protocol/answers/said-fault.ts';
 import { streamIn } from '../protocol/top-fields.ts';
 import type { Call } from '../request/call.ts';
 import { ApiError } from '../request/errors.ts';
@@ -114,7 +113,7 @@ export class StreamErrors {
     // Its bytes are fewer, too, once the caller has compacted its conversation.
     const isTooLarge = readTooLarge(status, body, Number.POSITIVE_INFINITY) !== undefined;
     if (!isTooLong && !isTooLarge && status !== RATE_LIMITED) return undefined;
-    const said = { ...saidFault(asObject(parseJson(body)), body.slice(0, LONGEST_TEXT)), status };
+    const said = { ...bodyFault(body, status), status };
     // Codex reads the plan's limits from headers and body of the status.
     if (said.type === 'usage_limit_reached') return undefined;
     if (status === RATE_LIMITED) return withRetryText(said, headers);
@@ -134,9 +133,6 @@ export class StreamErrors {
 }
 
 const TOO_LONG = 'context_length_exceeded';
-
-/** Of an error without a message: this many characters of its body are one. */
-const LONGEST_TEXT = 500;
 
 /** Gives an error in a stream the code that clients know, where its words say that it is that. */
 export const tooLongByWords: Reword = (error) => {

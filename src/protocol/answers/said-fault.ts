@@ -1,5 +1,5 @@
 /** Errors of upstreams, which have OpenAI's shape or one like it. */
-import { asObject, type JsonObject } from '../../lib/json.ts';
+import { asObject, type JsonObject, parseObject } from '../../lib/json.ts';
 import type { StreamFault } from './answer-format.ts';
 
 const UNSAID = 'The upstream sent an error without a message.';
@@ -23,4 +23,13 @@ export function saidFault(said: JsonObject, words = UNSAID): StreamFault {
     message: typeof message === 'string' ? message : words,
     type,
   } as StreamFault;
+}
+
+/** In characters, of the message of a body that is no error in any form. */
+const LONGEST_WORDS = 500;
+
+/** The error that the body of an answer reports, in the upstream's words. */
+export function bodyFault(body: string, status: number): StreamFault {
+  const words = body.trim().slice(0, LONGEST_WORDS);
+  return saidFault(parseObject(body) ?? {}, words || `The upstream answered with status ${status}.`);
 }

@@ -2,28 +2,23 @@
  * Writes an answer of chat from what its upstream says of it: a whole completion, or the chunks of
  * a stream (https://platform.openai.com/docs/api-reference/chat-streaming).
  */
-import type { JsonObject } from '../../lib/json.ts';
+import { asString, type JsonObject } from '../../lib/json.ts';
 import type { AnswerFault } from '../answers/answer-format.ts';
 import { saidFault } from '../answers/said-fault.ts';
 import { dataFrame } from '../answers/sse.ts';
 import { GatheredMessage } from '../chat/calls.ts';
 import { DONE } from '../chat/stream.ts';
 import type { BridgedAnswer } from './bridge.ts';
+import { type AskedForm, saying } from './chat-fields.ts';
 
 /** What all chunks of an answer say. */
-export interface ChunkHead {
-  readonly id: string;
+interface ChunkHead {
+  /** As the other API has it. */
+  readonly id: unknown;
+  /** In seconds. */
   readonly created: number;
   readonly model: unknown;
   readonly service_tier?: unknown;
-}
-
-/** What the caller asks for in the answer. */
-export interface AskedForm {
-  /** Whether it asks for the usage of a stream: then each chunk has the member. */
-  readonly asksUsage: boolean;
-  /** See `BridgeOptions`. */
-  readonly showsReasoning: boolean;
 }
 
 const PARAGRAPH = '\n\n';
@@ -40,14 +35,22 @@ interface SaidCall {
   input: string;
 }
 
-const NOTHING: ChunkHead = { id: 'chatcmpl-memory', created: 0, model: '' };
+/** How the other APIs begin the ids of answers. */
+const PREFIX = /^(?:resp|msg)_/;
 
 const encoder = new TextEncoder();
+
+const bytesOf = (value: JsonObject): Uint8Array => encoder.encode(JSON.stringify(value));
+
+/** An error in place of an answer, in OpenAI's form. */
+export function refusalOf(fault: AnswerFault, status: number): BridgedAnswer {
+  return { body: bytesOf({ error: fault }), status, fault };
+}
 
 export class AnswerWriter {
   private readonly form: AskedForm;
   private readonly streams: boolean;
-  private head = NOTHING;
+  private head: JsonObject = { id: 'chatcmpl-memory', created: 0, model: '' };
   private hasBegun = false;
   private written: Uint8Array[] = [];
   private readonly said = new GatheredMessage();
@@ -59,9 +62,8 @@ export class AnswerWriter {
   private hasThought = false;
   /** How many pieces of reasoning that a caller can echo have been given out. */
   private details = 0;
-  private fault: AnswerFault | undefined = saidFault({ error: 'The upstream sent no whole answer.' });
-  private whole: JsonObject = { error: this.fault };
-  private status = 502;
+  /** An answer that is no stream, or the error in place of one. */
+  answer: BridgedAnswer = refusalOf(saidFault({ error: 'The upstream sent no whole answer.' }), 502);
   /** Whether anything has been given out, beside the role. */
   hasSaid = false;
 
@@ -72,8 +74,9 @@ export class AnswerWriter {
   }
 
   /** Sets what all further chunks say. */
-  open(head: ChunkHead): void {
-    this.head = head;
+  open({ id, created, model, service_tier }: ChunkHead): void {
+    const named = `chatcmpl-${asString(id).replace(PREFIX, '')}`;
+    this.head = { id: named, created, model, ...saying({ service_tier }) };
   }
 
   /** Names the role, once. */
@@ -144,9 +147,7 @@ export class AnswerWriter {
     const logprobs = this.logprobs.length > 0 ? probabilities(this.logprobs) : null;
     const choices = [{ index: 0, message, logprobs, finish_reason: reason }];
     const counted = usage ? { usage } : {};
-    this.whole = { ...this.headed('chat.completion'), choices, ...counted };
-    this.fault = undefined;
-    this.status = 200;
+    this.answer = { status: 200, body: bytesOf({ ...this.headed('chat.completion'), choices, ...counted }) };
   }
 
   /**
@@ -155,10 +156,8 @@ export class AnswerWriter {
    * @param status of HTTP, where nothing has been written
    */
   error(error: AnswerFault, status: number): void {
-    this.fault = error;
-    this.whole = { error };
-    this.status = status;
-    if (this.streams) this.written.push(dataFrame(JSON.stringify(this.whole)));
+    this.answer = refusalOf(error, status);
+    if (this.streams) this.written.push(dataFrame(JSON.stringify({ error })));
   }
 
   /** The frames for the caller since the last call. */
@@ -173,12 +172,6 @@ export class AnswerWriter {
     const { content = null, refusal = null, ...others } = this.said.fields;
     const tool_calls = this.calls.length > 0 ? { tool_calls: this.calls.map(callOf) } : {};
     return { role: 'assistant', content, refusal, ...others, ...tool_calls };
-  }
-
-  /** An answer that is no stream, or the error in place of one. */
-  get answer(): BridgedAnswer {
-    const { fault, status, whole } = this;
-    return { body: encoder.encode(JSON.stringify(whole)), status, fault };
   }
 
   /** @param more members of the choice */

@@ -6,7 +6,6 @@
 import { wordsOf } from '../../lib/elements.ts';
 import { asObject, asObjects, type JsonObject } from '../../lib/json.ts';
 import { isThinkingPart } from '../chat/reasoning.ts';
-import type { AskedForm } from './answer-writer.ts';
 import type { BridgeOptions, BridgeRefusal, ChatBody } from './bridge.ts';
 
 /** Whether a member says anything. */
@@ -136,6 +135,13 @@ export function callsIn({ tool_calls }: JsonObject): JsonObject[] {
 }
 
 /** What the caller asks for in the answer. */
+export interface AskedForm {
+  /** Whether it asks for the usage of a stream: then each chunk has the member. */
+  readonly asksUsage: boolean;
+  /** See `BridgeOptions`. */
+  readonly showsReasoning: boolean;
+}
+
 export function formOf(
   { stream_options }: ChatBody,
   { showsReasoning }: Pick<BridgeOptions, 'showsReasoning'>,

@@ -1,10 +1,12 @@
 /** What the readers of both APIs share: whole answers and events are written in the same way. */
-import { asObject, type JsonObject, parseObject } from '../../lib/json.ts';
+import { concat } from '../../lib/bytes.ts';
+import { asObject, type JsonObject } from '../../lib/json.ts';
 import type { AnswerFault } from '../answers/answer-format.ts';
-import { saidFault } from '../answers/said-fault.ts';
-import { type Frame, FrameSplitter, KEEPALIVE } from '../answers/sse.ts';
-import { AnswerWriter, type AskedForm } from './answer-writer.ts';
+import { bodyFault } from '../answers/said-fault.ts';
+import { Block, type Frame, KEEPALIVE } from '../answers/sse.ts';
+import { AnswerWriter, refusalOf } from './answer-writer.ts';
 import type { AnswerReader, BridgedAnswer, BridgedStream, CompleteAnswer, KeptOutput } from './bridge.ts';
+import type { AskedForm } from './chat-fields.ts';
 
 /**
  * Reads one answer. A stream that breaks off has no finish chunk: then the reader of chat reports
@@ -38,10 +40,7 @@ export abstract class AnswerFeed implements BridgedStream {
 
   /** Takes the events of an upstream that only streams. */
   events(bytes: Uint8Array): void {
-    const splitter = new FrameSplitter(bytes.length);
-    for (const frame of splitter.push(bytes)) this.push(frame);
-    const last = splitter.last();
-    if (last) this.push(last);
+    for (const frame of new Block(concat([bytes, BLANK_LINE])).frames()) this.push(frame);
   }
 
   /** @param output of a complete answer */
@@ -61,8 +60,9 @@ export abstract class AnswerFeed implements BridgedStream {
 /** The beginning of an event stream: a field, or a comment. */
 const EVENTS = /^\s*(?:event|data|id|retry)?:/;
 const LONGEST_BEGINNING = 100;
+/** Ends what may be unfinished. */
+const BLANK_LINE = new Uint8Array([0x0a, 0x0a]);
 
-const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
 /** @param feedOf what reads one answer */
@@ -75,17 +75,7 @@ export function readerOf(form: AskedForm, feedOf: (writer: AnswerWriter) => Answ
       else feed.whole(json);
       return { ...writer.answer, kept: feed.kept };
     },
-    error: (body, status) => encoder.encode(JSON.stringify({ error: faultIn(body, status) })),
+    error: (body, status) => refusalOf(bodyFault(decoder.decode(body), status), status).body,
     stream: () => feedOf(new AnswerWriter(form, true)),
   };
-}
-
-/** In characters, of the message of a body that is no error in any form. */
-const LONGEST_WORDS = 500;
-
-/** The error that a body reports, in the upstream's words. Its type stays. */
-export function faultIn(body: Uint8Array, status: number): AnswerFault {
-  const text = decoder.decode(body);
-  const words = text.trim().slice(0, LONGEST_WORDS);
-  return saidFault(parseObject(text) ?? {}, words || `The upstream answered with status ${status}.`);
 }

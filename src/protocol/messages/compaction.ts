@@ -85,7 +85,7 @@ function bodyOf(request: ModelRequest, { messages, before, tools }: CompactionRa
 const LAST: Outline = { items: levels(3), most: MOST_MESSAGES };
 
 /** The API refuses a body whose last answer ends in white space, which an answer may do. */
-function withTrimmedEnd(body: Uint8Array): Uint8Array {
+export function withTrimmedEnd(body: Uint8Array): Uint8Array {
   const last = topField(body, 'messages', LAST)?.items?.at(-1);
   if (!last || valueIn(body, last, 'role') !== 'assistant') return body;
   const content = fieldOf(last, 'content');

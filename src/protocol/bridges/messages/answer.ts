@@ -3,7 +3,7 @@
  * (https://platform.claude.com/docs/en/build-with-claude/streaming).
  */
 import { asObject, asString, isObject, type JsonObject, parseObject } from '../../../lib/json.ts';
-import { saidFault } from '../../answers/said-fault.ts';
+import { bodyFault, saidFault } from '../../answers/said-fault.ts';
 import type { Frame } from '../../answers/sse.ts';
 import { isThinking } from '../../chat/reasoning.ts';
 import { levels } from '../../json/outline.ts';
@@ -11,10 +11,10 @@ import { fieldOf, jsonOf, scanObject, textOf } from '../../json/spans.ts';
 import { GatheredBlock, isBlank } from '../../messages/answer-blocks.ts';
 import { errorIn, statusOf } from '../../messages/errors.ts';
 import { runUsageOf, usageWith } from '../../messages/usage.ts';
-import type { AnswerWriter, ChunkHead } from '../answer-writer.ts';
+import type { AnswerWriter } from '../answer-writer.ts';
 import type { BridgeOptions, KeptOutput } from '../bridge.ts';
 import { member, saying } from '../chat-fields.ts';
-import { AnswerFeed, faultIn } from '../feed.ts';
+import { AnswerFeed } from '../feed.ts';
 import type { ShortNames } from '../short-names.ts';
 import { detailOf } from './thinking.ts';
 
@@ -78,9 +78,10 @@ export class MessageFeed extends AnswerFeed {
     const root = scanObject(json, levels(3));
     const content = root && fieldOf(root, 'content');
     if (!root || content?.items === undefined) {
-      const error = parseObject(new TextDecoder().decode(json))?.error;
+      const text = new TextDecoder().decode(json);
+      const error = parseObject(text)?.error;
       const status = isObject(error) ? statusOf(error.type) : 502;
-      this.fail(faultIn(json, status), status);
+      this.fail(bodyFault(text, status), status);
       return;
     }
     const { stop_reason, stop_details, ...message } = jsonOf(json, root) as JsonObject;
@@ -107,7 +108,10 @@ export class MessageFeed extends AnswerFeed {
     } else if (type === 'message_start') {
       const message = asObject(event.message);
       this.usage = usageWith(this.usage, message.usage);
-      this.writer.open(headOf(message, this.reading));
+      const { id, model, usage } = message;
+      const service_tier = TIERS.get(asObject(usage).service_tier);
+      // The API gives no time.
+      this.writer.open({ id, created: this.reading.options.now?.() ?? 0, model, service_tier });
       this.writer.begin();
     } else if (type === 'content_block_start') this.open(index, asObject(event.content_block));
     else if (type === 'content_block_delta') this.add(index, asObject(event.delta));
@@ -185,17 +189,6 @@ export class MessageFeed extends AnswerFeed {
 }
 
 const says = (block: JsonObject): boolean => typeof block.type === 'string' && !isBlank(block);
-
-/** What all chunks of an answer say. The API gives no time. */
-function headOf({ id, model, usage }: JsonObject, { options }: Reading): ChunkHead {
-  const tier = TIERS.get(asObject(usage).service_tier);
-  return {
-    id: `chatcmpl-${asString(id).replace(/^msg_/, '')}`,
-    created: options.now?.() ?? 0,
-    model,
-    ...(tier === undefined ? {} : { service_tier: tier }),
-  };
-}
 
 const TIERS: ReadonlyMap<unknown, string> = new Map([
   ['standard', 'default'],

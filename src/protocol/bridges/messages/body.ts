@@ -8,6 +8,7 @@ import { asObject, asObjects, asString, isObject, type JsonObject } from '../../
 import { claudeTermsOf } from '../../../memory/models/claude-terms.ts';
 import { longestAnswerOf } from '../../../memory/models/facts.ts';
 import { MARK_FIELD } from '../../messages/block.ts';
+import { withTrimmedEnd } from '../../messages/compaction.ts';
 import type { Bridge, BridgeOptions, ChatBody } from '../bridge.ts';
 import { fieldsIn, fieldTable, formOf, member, obstacleIn, saying, says } from '../chat-fields.ts';
 import { readerOf } from '../feed.ts';
@@ -86,7 +87,10 @@ export const messagesBridge: Bridge = {
       path: 'messages',
       headers: [VERSION],
       listed: /"source":\{"type":"file"/.test(json) ? FILES : undefined,
-      body: encoder.encode(json),
+      body:
+        chat.messages.at(-1)?.role === 'assistant'
+          ? withTrimmedEnd(encoder.encode(json))
+          : encoder.encode(json),
       reader: readerOf(formOf(chat, options), (writer) => new MessageFeed({ names, options }, writer)),
       notices: [...notices],
     };

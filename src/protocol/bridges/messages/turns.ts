@@ -77,8 +77,6 @@ export function turnsOf(
     open = new UserTurn(writing);
     if (isAnswered) turns.push({ role: 'assistant', blocks });
   }
-  const last = turns.at(-1);
-  if (messages.at(-1)?.role === 'assistant' && last) turns[turns.length - 1] = withoutSpace(last);
   turns.push(...open.turns(turns.length === 0));
   return { system, turns, isUnthought: () => isUnthought(turns) };
 }
@@ -235,15 +233,6 @@ function useOf(call: JsonObject, mark: unknown, { ids, names, notices }: Writing
   const head = { type: 'tool_use', id, name: names.short(asString(name), 'tool_') };
   const marked = isObject(mark) ? `,"${MARK_FIELD}":${JSON.stringify(mark)}` : '';
   return `${JSON.stringify(head).slice(0, -1)},"input":${isInput ? text : '{}'}${marked}}`;
-}
-
-/** An answer that is to be continued must not end with white space. */
-function withoutSpace({ role, blocks }: Turn): Turn {
-  const all = parseJson(`[${blocks.join(',')}]`) as JsonObject[];
-  const last = all.at(-1);
-  if (last?.type !== 'text' || !/\s$/.test(asString(last.text))) return { role, blocks };
-  const trimmed = { ...last, text: asString(last.text).trimEnd() };
-  return { role, blocks: [...all.slice(0, -1), trimmed].map((block) => JSON.stringify(block)) };
 }
 
 function isUnthought(turns: readonly Turn[]): boolean {

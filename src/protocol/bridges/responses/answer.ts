@@ -1,5 +1,5 @@
 /** An answer of the Responses API in chat's form. */
-import { asObject, asString, isObject, type JsonObject, parseObject } from '../../../lib/json.ts';
+import { asNumber, asObject, asString, isObject, type JsonObject, parseObject } from '../../../lib/json.ts';
 import type { AnswerFault } from '../../answers/answer-format.ts';
 import { saidFault } from '../../answers/said-fault.ts';
 import type { Frame } from '../../answers/sse.ts';
@@ -10,7 +10,7 @@ import type { AnswerWriter } from '../answer-writer.ts';
 import { says } from '../chat-fields.ts';
 import { AnswerFeed } from '../feed.ts';
 import { AnswerDeltas } from './deltas.ts';
-import { type Asked, finishOf, headOf, keptOutput, outputIn, unpacked, usageFrom } from './items.ts';
+import { type Asked, finishOf, keptOutput, outputIn, unpacked, usageFrom } from './items.ts';
 
 /** Events that end an answer, and its status if the response does not say a worse one. */
 const ENDS: ReadonlyMap<string, string> = new Map([
@@ -64,7 +64,11 @@ export class ResponseFeed extends AnswerFeed {
   private open(response: unknown): void {
     if (this.opened || !isObject(response)) return;
     this.opened = response;
-    this.writer.open(headOf(response));
+    this.head(response);
+  }
+
+  private head({ id, created_at, model, service_tier }: JsonObject): void {
+    this.writer.open({ id, created: Math.floor(asNumber(created_at)), model, service_tier });
   }
 
   private ended(response: JsonObject): void {
@@ -75,7 +79,7 @@ export class ResponseFeed extends AnswerFeed {
   }
 
   private say(response: JsonObject, isCut: boolean): void {
-    this.writer.open(headOf({ ...this.opened, ...response, ...idOf(this.opened) }));
+    this.head({ ...this.opened, ...response, ...idOf(this.opened) });
     const output = this.deltas.takeOutput(outputIn(response) ?? [], isCut);
     const items = output.flatMap((item) => unpacked(item, this.asked));
     const kept = isCut ? undefined : keptOutput(items, this.asked);
@@ -102,8 +106,6 @@ const TYPES: ReadonlyMap<number, string> = new Map([
   [400, 'invalid_request_error'],
   [429, 'rate_limit_error'],
 ]);
-/** For errors whose code says nothing. */
-const STATUSES: ReadonlyMap<unknown, number> = new Map(Array.from(TYPES, ([status, type]) => [type, status]));
 
 /** The error of a response that has failed, or of an event, and its status of HTTP in chat. */
 function failure(said: JsonObject): { readonly fault: AnswerFault; readonly status: number } {
@@ -111,7 +113,8 @@ function failure(said: JsonObject): { readonly fault: AnswerFault; readonly stat
   const found = fields.error ?? (event === 'error' ? fields : {});
   const error = typeof found === 'string' ? { message: found } : asObject(found);
   const code = asString(error.code);
-  const status = LIMITS.has(code) ? 429 : LASTING.test(code) ? 400 : (STATUSES.get(error.type) ?? 500);
+  const [ofType = 500] = [...TYPES].find(([, known]) => known === error.type) ?? [];
+  const status = LIMITS.has(code) ? 429 : LASTING.test(code) ? 400 : ofType;
   const type = TYPES.get(status) ?? 'server_error';
   return { fault: saidFault({ error: { type, ...error } }), status };
 }

@@ -1,7 +1,7 @@
 /** Items of an answer: their calls in chat's form, their usage, and how they are kept. */
 import { asObject, asObjects, asString, isObject, type JsonObject, parseJson } from '../../../lib/json.ts';
 import { inputText } from '../../call-input.ts';
-import type { CallType, ChunkHead } from '../answer-writer.ts';
+import type { CallType } from '../answer-writer.ts';
 import type { KeptOutput } from '../bridge.ts';
 import { says } from '../chat-fields.ts';
 import type { ShortNames } from '../short-names.ts';
@@ -99,16 +99,6 @@ export function partsOf({ content }: JsonObject): JsonObject[] {
 
 function textOf({ text, refusal }: JsonObject): string {
   return asString(text) || asString(refusal);
-}
-
-/** What an answer's chunks begin with. */
-export function headOf({ id, created_at, model, service_tier }: JsonObject): ChunkHead {
-  return {
-    id: `chatcmpl-${asString(id).replace(/^resp_/, '')}`,
-    created: typeof created_at === 'number' ? Math.floor(created_at) : 0,
-    model,
-    ...(says(service_tier) ? { service_tier } : {}),
-  };
 }
 
 const COUNTS: ReadonlyMap<string, string> = new Map([
