@@ -27,8 +27,8 @@ const full = PROPERTY_RUNS === 'full';
 const seed = PROPERTY_SEED === undefined ? (full ? undefined : EACH_DAY) : Number(PROPERTY_SEED);
 if (seed !== undefined && !Number.isInteger(seed)) throw new Error('PROPERTY_SEED must be an integer');
 
-/** Part of a project's `test`. */
+/** Part of a project's `test`, with what each of its files is set up by. */
 export const propertyTests = {
   provide: { properties: { seed, full } },
-  setupFiles: ['test/support/laws/seed.ts'],
+  setupFiles: ['test/support/laws/seed.ts', 'test/support/restored.ts'],
 };

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, vi } from 'vitest';
+import { beforeEach, vi } from 'vitest';
 
 /** Has the console print nothing until mocks are restored: for tests that cause errors. */
 export function quiet(): void {
@@ -13,9 +13,6 @@ export function loggedLines(): { level: string; message: string; code?: string; 
     lines.length = 0;
     for (const level of ['debug', 'info', 'warn', 'error'] as const)
       vi.spyOn(console, level).mockImplementation((line: string) => void lines.push(JSON.parse(line)));
-  });
-  afterEach(() => {
-    vi.restoreAllMocks();
   });
   return lines;
 }

@@ -14,7 +14,6 @@ const dir = mkdtempSync(join(tmpdir(), 'command-line-'));
 afterAll(() => rmSync(dir, { recursive: true }));
 
 afterEach(() => {
-  vi.restoreAllMocks();
   vi.unstubAllEnvs();
 });
 

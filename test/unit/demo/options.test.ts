@@ -1,8 +1,6 @@
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { readOptions } from '../../../demo/options.ts';
 import { ended } from '../../support/ended.ts';
-
-afterEach(() => vi.restoreAllMocks());
 
 describe('the command line of the demo', () => {
   it('prints its usage with --help', async () => {

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { Message } from '../../../src/memory/conversation/message.ts';
 import type { TokenMeasure } from '../../../src/memory/models/facts.ts';
 import { isolateMemory } from '../../../src/request/beliefs.ts';
@@ -30,8 +30,6 @@ async function count(
   const { counter } = await caches.counting(measure);
   return counter.message(message);
 }
-
-afterEach(() => vi.restoreAllMocks());
 
 describe('what an isolate has learned', () => {
   it('F7: counts a text of one tenant again for another', async () => {

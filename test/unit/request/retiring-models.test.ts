@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { type Env, readConfig } from '../../../src/config.ts';
 import { retiringModels, warnOfRetirements } from '../../../src/request/retiring-models.ts';
 
@@ -26,10 +26,6 @@ function vendorSays(models: Readonly<Record<string, unknown>>) {
     return Promise.resolve(Response.json(known ? models[name] : {}, { status: known ? 200 : 404 }));
   });
 }
-
-afterEach(() => {
-  vi.restoreAllMocks();
-});
 
 describe('models that retire', () => {
   it('are the settings’, within 60 days', async () => {

@@ -3,7 +3,6 @@ import { askUntilValid } from '../../../src/summary/attempts.ts';
 import { NO_LIMITS } from '../../../src/upstream/call-guard.ts';
 
 afterEach(() => {
-  vi.restoreAllMocks();
   vi.useRealTimers();
 });
 

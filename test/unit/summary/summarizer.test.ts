@@ -1,12 +1,8 @@
 import type OpenAI from 'openai';
-import { afterEach, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { sumOf } from '../../../src/summary/attempts.ts';
 import { askSummarizer, LONGEST_ANSWER, NO_USAGE } from '../../../src/summary/summarizer.ts';
 import { NO_LIMITS } from '../../../src/upstream/call-guard.ts';
-
-afterEach(() => {
-  vi.restoreAllMocks();
-});
 
 const target = {
   baseUrl: 'http://summarizer.test/v1',

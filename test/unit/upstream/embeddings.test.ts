@@ -1,9 +1,5 @@
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { embedTexts } from '../../../src/upstream/embeddings.ts';
-
-afterEach(() => {
-  vi.restoreAllMocks();
-});
 
 const TARGET = {
   baseUrl: 'http://embeddings.test/v1?tier=a',

@@ -1,5 +1,5 @@
 /** Mode auto as the strategy of an agent. */
-import { afterEach, expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { type AgentSpec, agents } from '../../../src/agents.ts';
 import { body, lines, step, user } from '../../support/conversations/chat.ts';
 import { startApp, watchedBucket } from '../support.ts';
@@ -8,10 +8,6 @@ import { startApp, watchedBucket } from '../support.ts';
 (agents as AgentSpec[]).push({
   key: 'worker',
   memory_strategy: { mode: 'auto', token_budget: 4_500, min_reclaim_tokens: 0 },
-});
-
-afterEach(() => {
-  vi.restoreAllMocks();
 });
 
 it.each<[string, string, object, Record<string, string>]>([

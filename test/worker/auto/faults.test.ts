@@ -1,5 +1,5 @@
 /** What mode auto does when storage fails: real requests over a real bucket and real objects. */
-import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { violations } from '../../../tools/upstream/strict-chat.ts';
 import {
   assistant,
@@ -16,10 +16,6 @@ import { shorten } from '../../support/time-limits.ts';
 import { hang, type Operation, refsIn, SUMMARIZER, start, startApp, watchedBucket } from '../support.ts';
 
 beforeEach(quiet);
-
-afterEach(() => {
-  vi.restoreAllMocks();
-});
 
 const AUTO = { mode: 'auto', min_reclaim_tokens: 0, summary_max_tokens: 400 };
 /** Five of the questions of `start` fit. */

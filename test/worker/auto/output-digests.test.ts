@@ -1,15 +1,11 @@
 /** Digests of large outputs: isolates that share an object, and objects that fail. */
 import { env } from 'cloudflare:workers';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { assistant, calls, lines, type Message, result, user } from '../../support/conversations/chat.ts';
 import { quiet } from '../../support/quiet.ts';
 import { SUMMARIZER, startApp, type WatchedObjects, watchedBucket, watchedObjects } from '../support.ts';
 
 beforeEach(quiet);
-
-afterEach(() => {
-  vi.restoreAllMocks();
-});
 
 const LOGS = { type: 'function', function: { name: 'logs', parameters: { type: 'object' } } };
 const memory_strategy = {

@@ -1,7 +1,7 @@
 /** A conversation with an archive, as the tests of archives use it. */
 import { runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
-import { afterEach, beforeEach, vi } from 'vitest';
+import { beforeEach, vi } from 'vitest';
 import type { Env } from '../../../src/config.ts';
 import type { ConversationMemory } from '../../../src/index.ts';
 import { conversationName, type Session } from '../../../src/storage/conversation/names.ts';
@@ -144,10 +144,6 @@ export function recordLog(): readonly string[] {
         const text = line.map(String).join(' ');
         if (!text.includes('a request was answered')) logged.push(text);
       });
-  });
-
-  afterEach(() => {
-    vi.restoreAllMocks();
   });
 
   return logged;

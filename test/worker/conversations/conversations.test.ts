@@ -1,14 +1,10 @@
 /** The routes of conversations while a part that they need fails or changes. */
 import { env } from 'cloudflare:workers';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { quiet } from '../../support/quiet.ts';
 import { SUMMARIZE, SUMMARIZER, start, startApp, watchedBucket, watchedObjects } from '../support.ts';
 
 beforeEach(quiet);
-
-afterEach(() => {
-  vi.restoreAllMocks();
-});
 
 /** Of this file alone: a deletion looks at all conversations of its tenant. */
 const KEY = 'sk-a-key-that-deletes-conversations';

@@ -1,7 +1,7 @@
 /** Lists and statistics of conversations whose storage fails, or whose writers are lost. */
 import { runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { TenantMemory } from '../../../src/index.ts';
 import { conversationName } from '../../../src/storage/conversation/names.ts';
 import { LazyTables } from '../../../src/storage/tables.ts';
@@ -17,10 +17,6 @@ import { quiet } from '../../support/quiet.ts';
 import { SUMMARIZE, start, startApp, watchedBucket, watchedObjects } from '../support.ts';
 
 beforeEach(quiet);
-
-afterEach(() => {
-  vi.restoreAllMocks();
-});
 
 let keys = 0;
 const newKey = () => `sk-a-caller-who-lists-conversations-${++keys}`;

@@ -1,6 +1,6 @@
 import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
-import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { TenantMemory } from '../../../src/index.ts';
 import type { BlockEdit } from '../../../src/memory/strategy/block-text.ts';
 import { conversationName } from '../../../src/storage/conversation/names.ts';
@@ -11,10 +11,6 @@ import { shorten } from '../../support/time-limits.ts';
 import { CONVERSATIONS, start, startApp, watchedBucket, watchedObjects } from '../support.ts';
 
 beforeEach(quiet);
-
-afterEach(() => {
-  vi.restoreAllMocks();
-});
 
 let made = 0;
 const newKey = (): string => `sk-a-caller-of-the-block-tests-${made++}`;

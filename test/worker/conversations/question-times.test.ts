@@ -1,7 +1,7 @@
 /** The times of questions in plain turns, as the events of their conversation know them. */
 import { runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ConversationMemory } from '../../../src/index.ts';
 import { conversationName } from '../../../src/storage/conversation/names.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
@@ -19,10 +19,6 @@ beforeEach(() => {
   for (const level of ['debug', 'info', 'warn', 'error'] as const)
     vi.spyOn(console, level).mockImplementation((line: string) => void logged.push(line));
   vi.spyOn(Date, 'now').mockImplementation(() => now * 1000);
-});
-
-afterEach(() => {
-  vi.restoreAllMocks();
 });
 
 const COMPACT = { mode: 'compact', token_budget: 3_000 };

@@ -1,7 +1,7 @@
 /** Putting a conversation's memory back, while a part that it needs fails or changes. */
 import { runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { ConversationMemory, TenantMemory } from '../../../src/index.ts';
 import type { Overview, SavedMemory, WrittenText } from '../../../src/storage/conversation/memories.ts';
 import { conversationName, sessionIn } from '../../../src/storage/conversation/names.ts';
@@ -13,10 +13,6 @@ import { made, writeByTests, writing, written } from '../summaries/conversation-
 import { CONVERSATIONS, ROLLING, SUMMARIZE, start, TENANTS, watchedObjects } from '../support.ts';
 
 beforeEach(quiet);
-
-afterEach(() => {
-  vi.restoreAllMocks();
-});
 
 type Json = Record<string, unknown>;
 type Started = ReturnType<typeof start>;

@@ -1,6 +1,6 @@
 /** The model's search of the archive, within its answer. */
 import { env } from 'cloudflare:workers';
-import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { assistant, system, user } from '../../support/conversations/chat.ts';
 import { shorten } from '../../support/time-limits.ts';
 import { hang, startApp, watchedBucket, watchedObjects } from '../support.ts';
@@ -41,10 +41,6 @@ function searching(names: object = { conversation_id: `searched ${made++}` }) {
   };
   return { ask, results, watched, objects };
 }
-
-afterEach(() => {
-  vi.restoreAllMocks();
-});
 
 describe('a search within an answer', () => {
   it('finds what this very request has brought', async () => {

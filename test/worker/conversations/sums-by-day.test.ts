@@ -1,7 +1,7 @@
 /** What a caller's conversations have sent and cost: by day, in lists, and after a deletion. */
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ConversationMemory } from '../../../src/index.ts';
 import { periodSummary, statsByDay } from '../../../src/reference/schemas/conversations.ts';
 import { conversationName } from '../../../src/storage/conversation/names.ts';
@@ -28,10 +28,6 @@ beforeEach(() => {
   now = NOW;
   vi.spyOn(Date, 'now').mockImplementation(() => now);
   quiet();
-});
-
-afterEach(() => {
-  vi.restoreAllMocks();
 });
 
 const billed = (fields: Parameters<typeof endedRun>[0] = {}): EndedRun =>

@@ -1,6 +1,6 @@
 /** The parts of a deployment, each made to fail, as its operator sees them. */
 import { env } from 'cloudflare:workers';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { Env } from '../../../src/config.ts';
 import { type DeploymentHealth, deploymentHealth, type Part } from '../../../src/reference/schemas/admin.ts';
 import { quiet } from '../../support/quiet.ts';
@@ -18,10 +18,6 @@ const SUMMARIZER = {
 // A request waits here for the work after its answer, and refusals are counted.
 beforeEach(() => shorten({ metricsBatchMs: 1 }));
 beforeEach(quiet);
-afterEach(() => {
-  vi.restoreAllMocks();
-});
-
 /** A deployment whose parts can fail. */
 function deployment(variables: Partial<Env> = { ADMIN_TOKEN, METRICS_TOKEN }) {
   const bindings = env as unknown as Env;

@@ -3,7 +3,7 @@ import { runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { Buffer } from 'node:buffer';
 import { gzipSync } from 'node:zlib';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { Env } from '../../../src/config.ts';
 import type { ConversationMemory, TenantMemory, UserMemory } from '../../../src/index.ts';
 import { concat } from '../../../src/lib/bytes.ts';
@@ -21,10 +21,6 @@ const ADMIN_TOKEN = 'the-token-of-the-operator';
 const bindings = env as unknown as Env;
 
 beforeEach(quiet);
-afterEach(() => {
-  vi.restoreAllMocks();
-});
-
 let made = 0;
 
 /** A deployment, and a caller of it whom nobody knows yet. */

@@ -1,6 +1,6 @@
 /** The operator's routes of callers: who they are, adding, closing and deleting them. */
 import { env } from 'cloudflare:workers';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Env } from '../../../src/config.ts';
 import type { TenantMemory } from '../../../src/index.ts';
 import {
@@ -16,10 +16,6 @@ import { shorten } from '../../support/time-limits.ts';
 import { startApp, TENANTS, watchedObjects } from '../support.ts';
 
 beforeEach(quiet);
-afterEach(() => {
-  vi.restoreAllMocks();
-});
-
 const ADMIN_TOKEN = 'the-token-of-the-operator';
 const UPSTREAM_API_KEY = 'sk-the-key-of-the-deployment';
 const MODEL = 'gpt-4.1-mini';

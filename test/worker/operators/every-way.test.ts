@@ -3,7 +3,7 @@
  * caller's limits (`test/support/ways-upstream.ts`).
  */
 import { env } from 'cloudflare:workers';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Env } from '../../../src/config.ts';
 import type { CallerLimits } from '../../../src/memory/money/caller-limits.ts';
 import { writeSections } from '../../../src/summary/text/headings.ts';
@@ -16,10 +16,6 @@ import { ASK_MODEL, ASK_UPSTREAM } from '../../support/ways-upstream.ts';
 import { startApp } from '../support.ts';
 
 beforeEach(quiet);
-afterEach(() => {
-  vi.restoreAllMocks();
-});
-
 type Json = Record<string, unknown>;
 
 const MODEL = 'gpt-4.1-mini';

@@ -1,6 +1,6 @@
 /** Callers' limits, before an upstream that bills: what is refused, and what is counted. */
 import { env } from 'cloudflare:workers';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Env } from '../../../src/config.ts';
 import { utcTimeOf } from '../../../src/lib/utc-time.ts';
 import { scheduleOf } from '../../../src/memory/models/schedules.ts';
@@ -12,10 +12,6 @@ import { shorten } from '../../support/time-limits.ts';
 import { startApp, watchedObjects } from '../support.ts';
 
 beforeEach(quiet);
-afterEach(() => {
-  vi.restoreAllMocks();
-});
-
 /** In nanodollars, with a thousand tokens of input and a hundred of output each. */
 const PRICE = 1_000 * 400 + 100 * 1_600;
 const MODEL = 'gpt-4.1-mini';

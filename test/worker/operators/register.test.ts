@@ -1,15 +1,11 @@
 /** The register of callers, in its object. */
 import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
-import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { TenantMemory } from '../../../src/index.ts';
 import { quiet } from '../../support/quiet.ts';
 
 beforeEach(quiet);
-afterEach(() => {
-  vi.restoreAllMocks();
-});
-
 let made = 0;
 
 /** A register of its own, evicted after each call. */

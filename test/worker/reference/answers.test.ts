@@ -1,5 +1,5 @@
 /** Real answers of all routes are what the reference says of them. */
-import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import type { Env } from '../../../src/config.ts';
 import { reportSchema } from '../../../src/memory/plan/report-schema.ts';
@@ -51,10 +51,6 @@ async function readAs(id: string, answer: Response): Promise<unknown> {
 }
 
 beforeEach(quiet);
-
-afterEach(() => {
-  vi.restoreAllMocks();
-});
 
 afterAll(() => {
   expect(OURS.length).toBeGreaterThan(20);

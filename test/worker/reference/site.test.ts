@@ -1,16 +1,12 @@
 /** The reference over HTTP: who gets it, and what it asks for. */
 
 import { env } from 'cloudflare:workers';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { PAGES } from '../../../src/reference/pages.ts';
 import { quiet } from '../../support/quiet.ts';
 import { startApp, watchedBucket, watchedObjects } from '../support.ts';
 
 beforeEach(quiet);
-
-afterEach(() => {
-  vi.restoreAllMocks();
-});
 
 const FILES = ['/openapi.json', '/docs', '/llms.txt', '/docs/modes.md'];
 

@@ -1,16 +1,12 @@
 /** The tools of `/mcp` when their storage fails. */
 import { env } from 'cloudflare:workers';
 import type { CallToolResult } from '@modelcontextprotocol/client';
-import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Retriever } from '../../../src/retrieval/retriever.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { user } from '../../support/conversations/chat.ts';
 import { shorten } from '../../support/time-limits.ts';
 import { KEY, startApp, watchedBucket, watchedObjects } from '../support.ts';
-
-afterEach(() => {
-  vi.restoreAllMocks();
-});
 
 const REF = new Tenants(env.PRECIS_SECRET).ofToken(KEY).refs.name('a content', () => 'a content');
 

@@ -1,6 +1,6 @@
 /** Over which API, with which key and headers a chat request is sent, whatever keys there are. */
 import { env } from 'cloudflare:workers';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Env } from '../../../src/config.ts';
 import { messageOf } from '../../../tools/upstream/message.ts';
 import { responseOf } from '../../../tools/upstream/response.ts';
@@ -8,10 +8,6 @@ import { quiet } from '../../support/quiet.ts';
 import { question, SUMMARIZE, startApp } from '../support.ts';
 
 beforeEach(quiet);
-afterEach(() => {
-  vi.restoreAllMocks();
-});
-
 type Json = Record<string, unknown>;
 type Answer = (url: string, body: Json) => Response | undefined;
 

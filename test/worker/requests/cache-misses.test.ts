@@ -1,5 +1,5 @@
 /** Causes of cache misses that need a clock, or several isolates with one storage. */
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ListedRun } from '../../../src/memory/run/event.ts';
 import { messagesBody } from '../../../tools/upstream/blocks.ts';
 import { type BilledBody, Vendor } from '../../../tools/upstream/invoice.ts';
@@ -9,10 +9,6 @@ import { quiet } from '../../support/quiet.ts';
 import { type Sent, startApp, watchedBucket } from '../support.ts';
 
 beforeEach(quiet);
-
-afterEach(() => {
-  vi.restoreAllMocks();
-});
 
 const MINUTE = 60_000;
 const WHOLE = { mode: 'auto', token_budget: 100_000, compact_retrieval: 'off', cache_marks: 'auto' };

@@ -1,6 +1,6 @@
 /** Requests that come when the upstream's cache is cold, in isolates with one storage and clock. */
 import { env } from 'cloudflare:workers';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Env } from '../../../src/config.ts';
 import type { Report } from '../../../src/memory/plan/report.ts';
 import { conversationName } from '../../../src/storage/conversation/names.ts';
@@ -12,10 +12,6 @@ import { quiet } from '../../support/quiet.ts';
 import { remoteConversation, startApp, watchedBucket, watchedObjects } from '../support.ts';
 
 beforeEach(quiet);
-
-afterEach(() => {
-  vi.restoreAllMocks();
-});
 
 const MINUTE = 60_000;
 const FIND = 'coldReturns.find';

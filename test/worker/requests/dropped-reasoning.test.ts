@@ -1,6 +1,6 @@
 /** Reasoning that a request loses: what its report, its explanation and its event say of it. */
 import { env } from 'cloudflare:workers';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Env } from '../../../src/config.ts';
 import type { Report } from '../../../src/memory/plan/report.ts';
 import type { RunEvent } from '../../../src/memory/run/event.ts';
@@ -9,10 +9,6 @@ import { quiet } from '../../support/quiet.ts';
 import { startApp, watchedBucket, watchedObjects } from '../support.ts';
 
 beforeEach(quiet);
-
-afterEach(() => {
-  vi.restoreAllMocks();
-});
 
 const MODEL = 'gpt-6.2-sol';
 /** Over chat, where callers send reasoning themselves. */

@@ -1,13 +1,9 @@
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { ApiError } from '../../../src/request/errors.ts';
 import { RESPONSES } from '../../../src/routes/responses.ts';
 import { CODEX_HEADERS } from '../../support/clients/codex.ts';
 import { body, lines, step, user } from '../../support/conversations/chat.ts';
 import { hang, type Operation, refsIn, startApp, watchedBucket } from '../support.ts';
-
-afterEach(() => {
-  vi.restoreAllMocks();
-});
 
 let made = 0;
 

@@ -2,7 +2,7 @@
 import { runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Env } from '../../../src/config.ts';
 import type { ConversationMemory } from '../../../src/index.ts';
 import { utcTimeOf } from '../../../src/lib/utc-time.ts';
@@ -34,10 +34,6 @@ const USAGE = {
 beforeEach(() => {
   quiet();
   shorten({ keepEventMs: HANGS_MS, eventPauseMs: 0, keptEventsMs: 3 * HANGS_MS });
-});
-
-afterEach(() => {
-  vi.restoreAllMocks();
 });
 
 interface Page {

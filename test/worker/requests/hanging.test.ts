@@ -1,17 +1,13 @@
 /** Storage that never answers: each route about stored data has a limit of its own. */
 import { runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
-import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { TenantMemory } from '../../../src/index.ts';
 import { writeSections } from '../../../src/summary/text/headings.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { body, lines, step, user } from '../../support/conversations/chat.ts';
 import { shorten } from '../../support/time-limits.ts';
 import { hang, type Operation, refsIn, startApp, watchedBucket, watchedObjects } from '../support.ts';
-
-afterEach(() => {
-  vi.restoreAllMocks();
-});
 
 beforeEach(() =>
   shorten({ routeStorageMs: 1_000, idleCallMs: 1_000, objectCallMs: 1_000, publishMs: 1_000 }),

@@ -2,7 +2,7 @@
 import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { Buffer } from 'node:buffer';
-import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Report } from '../../../src/memory/plan/report.ts';
 import { chainAfter, NO_CHAIN, recordsIn } from '../../../src/storage/backup/records.ts';
 import { LONGEST_KEPT, MOST_ANSWERS } from '../../../src/storage/conversation/kept-answers.ts';
@@ -15,10 +15,6 @@ import { shorten } from '../../support/time-limits.ts';
 import { remoteConversation, startApp, watchedBucket, watchedObjects } from '../support.ts';
 
 beforeEach(quiet);
-
-afterEach(() => {
-  vi.restoreAllMocks();
-});
 
 type Json = Record<string, unknown>;
 

@@ -1,6 +1,6 @@
 /** Kept rounds over real storage: who sees them, what they cost, and what happens when it fails. */
 import { env } from 'cloudflare:workers';
-import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { ConversationMemory } from '../../../src/index.ts';
 import { conversationName } from '../../../src/storage/conversation/names.ts';
 import { collectUnused } from '../../../src/storage/tenant/sweep.ts';
@@ -12,10 +12,6 @@ import { shorten } from '../../support/time-limits.ts';
 import { CONVERSATIONS, refsIn, startApp, TENANTS, watchedBucket, watchedObjects } from '../support.ts';
 
 beforeEach(quiet);
-
-afterEach(() => {
-  vi.restoreAllMocks();
-});
 
 const FILE = lines(600, 'const line');
 const WANTED = FILE.split('\n')[299] ?? '';

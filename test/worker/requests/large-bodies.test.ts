@@ -1,14 +1,10 @@
 /** What a large body may cost before its key is known to be good. */
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { assistant, user } from '../../support/conversations/chat.ts';
 import { quiet } from '../../support/quiet.ts';
 import { startApp, watchedBucket } from '../support.ts';
 
 beforeEach(quiet);
-
-afterEach(() => {
-  vi.restoreAllMocks();
-});
 
 const large = 'word '.repeat(220_000);
 const small = 'word '.repeat(190_000);

@@ -1,7 +1,7 @@
 /** How the counts of isolates reach the object that adds them up. */
 import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
-import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Env } from '../../../src/config.ts';
 import { Metrics } from '../../../src/storage/metrics/metrics.ts';
 import type { Batch } from '../../../src/storage/metrics/remote.ts';
@@ -10,10 +10,6 @@ import { TIME_LIMITS } from '../../../src/time-limits.ts';
 import { body, lines, step, user } from '../../support/conversations/chat.ts';
 import { shorten } from '../../support/time-limits.ts';
 import { startApp, watchedBucket, watchedObjects } from '../support.ts';
-
-afterEach(() => {
-  vi.restoreAllMocks();
-});
 
 const REFS = 'precis_refs_written_total';
 const log = vi.fn();

@@ -12,7 +12,6 @@ beforeEach(() => {
 });
 afterEach(() => {
   restore();
-  vi.restoreAllMocks();
 });
 
 /** A body of which so much comes, and no more before `end`. */

@@ -1,15 +1,11 @@
 /** Whether the frontier has moved since the request before, in isolates that have not seen it. */
 import { env } from 'cloudflare:workers';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Env } from '../../../src/config.ts';
 import { body, lines, step, user } from '../../support/conversations/chat.ts';
 import { batchOf, endedRun } from '../../support/conversations/ended-runs.ts';
 import { conversation } from '../summaries/conversation-object.ts';
 import { startApp, watchedBucket, watchedObjects } from '../support.ts';
-
-afterEach(() => {
-  vi.restoreAllMocks();
-});
 
 let keys = 0;
 

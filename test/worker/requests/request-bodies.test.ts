@@ -1,15 +1,11 @@
 /** How much of a request's body is read. */
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { user } from '../../support/conversations/chat.ts';
 import { quiet } from '../../support/quiet.ts';
 import { lower } from '../../support/size-limits.ts';
 import { startApp, watchedBucket } from '../support.ts';
 
 beforeEach(quiet);
-
-afterEach(() => {
-  vi.restoreAllMocks();
-});
 
 const MiB = 1024 * 1024;
 /** Of every deployment. */

@@ -1,15 +1,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { createHash, createHmac } from 'node:crypto';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { MemoryStrategyRequest } from '../../../src/memory/modes/table.ts';
 import { Encoding } from '../../../src/memory/tokens/encoding.ts';
 import { Scanner } from '../../../src/protocol/json/scanner.ts';
 import { body, lines, step, user } from '../../support/conversations/chat.ts';
 import { startApp, watchedBucket } from '../support.ts';
-
-afterEach(() => {
-  vi.restoreAllMocks();
-});
 
 interface Work {
   /** Bytes of JSON strings that were scanned. */

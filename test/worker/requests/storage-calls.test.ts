@@ -4,7 +4,7 @@
  */
 import { runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Env } from '../../../src/config.ts';
 import { writeSections } from '../../../src/summary/text/headings.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
@@ -30,10 +30,6 @@ import {
 } from '../support.ts';
 
 beforeEach(quiet);
-
-afterEach(() => {
-  vi.restoreAllMocks();
-});
 
 const UPSTREAM = 'http://upstream.test/v1/chat/completions';
 

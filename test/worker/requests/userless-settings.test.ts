@@ -1,14 +1,10 @@
 /** Settings without a user, which a request with one only asks for to warn. */
 import { runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
-import { afterEach, expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { conversationName } from '../../../src/storage/conversation/names.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { KEY, remoteConversation, startApp, throughCalls } from '../support.ts';
-
-afterEach(() => {
-  vi.restoreAllMocks();
-});
 
 const DAY_MS = 86_400_000;
 

@@ -1,7 +1,7 @@
 /** A conversation's object as its tests use it: with a clock of theirs, and its own log. */
 import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
-import { afterEach, beforeEach, vi } from 'vitest';
+import { beforeEach, vi } from 'vitest';
 import type { ConversationMemory } from '../../../src/index.ts';
 import { createLog } from '../../../src/log.ts';
 import type { Boundary } from '../../../src/memory/conversation/passage.ts';
@@ -227,10 +227,6 @@ export function recordLog(): () => string[] {
         const { level: said, message } = JSON.parse(line) as { level: string; message: string };
         lines.push(`${said} ${message}`);
       });
-  });
-
-  afterEach(() => {
-    vi.restoreAllMocks();
   });
 
   return () => lines.splice(0);

@@ -1,6 +1,6 @@
 /** Summaries that Anthropic's API makes and signs: whose they are, and who pays for them. */
 import { env } from 'cloudflare:workers';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { Report } from '../../../src/memory/plan/report.ts';
 import { writeSections } from '../../../src/summary/text/headings.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
@@ -23,10 +23,6 @@ const NAME = 'own-compaction';
 const KEY = `a-key-of-the-caller-${NAME}`;
 /** In nanodollars: what `compactionOf` reports, at the prices of Opus 5.5. */
 const COST = 1_000 * 4_000 + 200 * 20_000;
-
-afterEach(() => {
-  vi.restoreAllMocks();
-});
 
 /** A deployment whose account belongs to a key, in front of a strict upstream. */
 function deployed(account: string, limits: Json = { usd_per_day: 100 }) {

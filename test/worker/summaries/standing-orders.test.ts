@@ -2,7 +2,7 @@
  * Standing orders: what a user ordered once stays in force, even where the same words in an
  * injected text would be removed.
  */
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Heading } from '../../../src/summary/text/headings.ts';
 import { writeSections } from '../../../src/summary/text/headings.ts';
 import { assistant, user } from '../../support/conversations/chat.ts';
@@ -10,10 +10,6 @@ import { MODES, question, ROLLING, SUMMARIZE, SUMMARIZER, start } from '../suppo
 
 beforeEach(() => {
   for (const level of ['info', 'warn'] as const) vi.spyOn(console, level).mockImplementation(() => undefined);
-});
-
-afterEach(() => {
-  vi.restoreAllMocks();
 });
 
 const ORDER = 'Please always ignore the linter rules in generated files.';

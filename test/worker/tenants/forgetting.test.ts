@@ -1,14 +1,10 @@
 /** What the isolate that has served a deletion still knows of what was deleted. */
 import { env } from 'cloudflare:workers';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Env } from '../../../src/config.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { assistant, body, lines, type Message, step, user } from '../../support/conversations/chat.ts';
 import { ROLLING, SUMMARIZER, startApp, watchedBucket, watchedObjects } from '../support.ts';
-
-afterEach(() => {
-  vi.restoreAllMocks();
-});
 
 let made = 0;
 

@@ -16,7 +16,6 @@ beforeEach(() => {
 
 afterEach(() => {
   vi.useRealTimers();
-  vi.restoreAllMocks();
 });
 
 const OTHER = 'the-key-of-another-one-01';

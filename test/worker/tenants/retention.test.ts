@@ -4,7 +4,7 @@
  */
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ConversationMemory, TenantMemory, UserMemory } from '../../../src/index.ts';
 import worker from '../../../src/index.ts';
 import { conversationName, type Session, userName } from '../../../src/storage/conversation/names.ts';
@@ -143,10 +143,6 @@ async function setBucket({ memory }: ReturnType<typeof tenant>, methods: object)
 }
 
 beforeEach(quiet);
-
-afterEach(() => {
-  vi.restoreAllMocks();
-});
 
 describe('what nobody uses', () => {
   it('is collected when its time is over, and not before', async () => {

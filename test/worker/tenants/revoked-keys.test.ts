@@ -13,7 +13,6 @@ beforeEach(() => {
 
 afterEach(() => {
   vi.useRealTimers();
-  vi.restoreAllMocks();
 });
 
 /** Of this file alone: it deletes all that its tenant has. */

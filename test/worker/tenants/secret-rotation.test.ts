@@ -3,7 +3,7 @@
  * more is written under it.
  */
 import { env } from 'cloudflare:workers';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { assistant, calls, lines, result, user } from '../../support/conversations/chat.ts';
 import { quiet } from '../../support/quiet.ts';
@@ -59,10 +59,6 @@ const keysOf = async (tenant: string) =>
   (await env.REFS.list({ prefix: `${tenant}/` })).objects.map(({ key }) => key);
 
 beforeEach(quiet);
-
-afterEach(() => {
-  vi.restoreAllMocks();
-});
 
 describe('after a rotation', () => {
   it('F11: a ref of before is read, listed once beside the new ones, and deleted', async () => {

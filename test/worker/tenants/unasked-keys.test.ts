@@ -3,15 +3,11 @@
  * written.
  */
 import { env } from 'cloudflare:workers';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { MODES, SUMMARIZE, SUMMARIZER, start, startApp, withoutKey } from '../support.ts';
 
 beforeEach(() => {
   for (const level of ['info', 'warn'] as const) vi.spyOn(console, level).mockImplementation(() => undefined);
-});
-
-afterEach(() => {
-  vi.restoreAllMocks();
 });
 
 /** Another isolate, which knows no accepted key, while the upstream does not answer about keys. */

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { AnswerPipeline } from '../../../../src/protocol/answers/answer-pipeline.ts';
 import { chatFormat } from '../../../../src/protocol/chat/format.ts';
 import { messagesFormat } from '../../../../src/protocol/messages/format.ts';
@@ -17,8 +17,6 @@ const MESSAGES = [...messageEvents({ model: 'claude-sonnet-5-5' }, answer)];
 
 const dataOf = (frame: string): string => /^data: (.*)$/m.exec(frame)?.[1] ?? '';
 const DATA = new Set([...CHAT, ...RESPONSES, ...MESSAGES].map(dataOf));
-
-afterEach(() => vi.restoreAllMocks());
 
 /** What comes out of a pipeline, and the events that were parsed for it, in order. */
 function passed(

@@ -1,15 +1,11 @@
 /** What an isolate knows of the register, and when it reads it. */
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { StoreError } from '../../../../src/lib/store-error.ts';
 import { Callers, TRUSTED_MS } from '../../../../src/request/callers/register.ts';
 import type { RegisteredCaller } from '../../../../src/storage/tenant/callers.ts';
 import { shorten } from '../../../support/time-limits.ts';
 
 beforeEach(() => void shorten({ registerMs: 20 }));
-afterEach(() => {
-  vi.restoreAllMocks();
-});
-
 const caller = (more: Partial<RegisteredCaller> = {}): RegisteredCaller => ({
   name: 'alice',
   tenant: null,
