@@ -66,7 +66,9 @@ export async function backup(url, token, name, scope) {
         console.error(`Nothing is stored of ${what} ${scope.caller}. ${name} was not written.`);
         return 1;
       }
-      console.log(`${name}: ${end} bytes. Only PRECIS_SECRET opens it: keep a copy of both.`);
+      console.log(
+        `${name}: ${end.toLocaleString('en-US')} bytes. Only PRECIS_SECRET opens it: keep a copy of both.`,
+      );
       return 0;
     }
     body = nextOf(file, last);

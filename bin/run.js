@@ -134,6 +134,7 @@ async function ownPrecis({ port, data }) {
       return own;
     }
     if (started && started.exitCode !== null) break;
+    if (!started) console.error(`precis: starts Precis on ${address}, with its data in ${data}.`);
     started ??= startPrecis({ port, data, folder, log, upstreams });
   }
   return fail(`Precis did not start on ${address}: ${log} says why.`);

@@ -277,6 +277,7 @@ describe('the package in an empty folder', () => {
 
     const url = `http://127.0.0.1:${port}`;
     expect(stdout).toBe(`${url}/agents/coding/v1 agent\n`);
+    expect(stderr).toMatch(/^precis: starts Precis on /);
     expect(stderr).toContain(`${url}/inspect`);
     await expect.poll(() => fetch(url).catch(() => 'ended'), { timeout: 20_000 }).toBe('ended');
   });
