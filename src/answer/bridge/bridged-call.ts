@@ -114,7 +114,7 @@ export class BridgedCall {
       const { chat, showsReasoning } = read();
       const stored = answers.map(({ text, ...range }) => ({ ...range, outputs: outputsOfText(text) }));
       const outputs = outputsIn(chat.messages, stored, shown, rounds, sha256Hex);
-      const given = { ...options, showsReasoning, now: () => secondsOf(Date.now()), sha256: sha256Hex };
+      const given = { ...options, ...FROM_HERE, showsReasoning };
       return {
         written: BRIDGES[api].body(chat, (index) => outputs.get(index), given),
         kept: [...outputs.values()].filter(({ json }) => json !== '[]').length,
@@ -187,6 +187,9 @@ export function keptAnswersOf(call: Call, isDry = false): KeptAnswers | undefine
 }
 
 const NO_NAMES: ReadonlySet<string> = new Set();
+
+/** Not made for a call: a reader that is kept would keep all of the call. */
+const FROM_HERE = { now: () => secondsOf(Date.now()), sha256: sha256Hex } as const;
 
 const decoder = new TextDecoder();
 
