@@ -20,7 +20,7 @@ const SETTINGS = Object.entries(STRATEGIES).map(([name, strategy], at) => ({
 /** With their bodies, which all settings read. */
 const TRACES = sampleTraces().map((trace) => [trace.id, trace, [...requestsOf(trace)]] as const);
 /** Of the recordings, each setting takes one in this many, and the demo's conversation. */
-const RECORDED = runs(3, 1);
+const RECORDED = runs(6, 1);
 
 describe.each(SETTINGS)('recorded conversations under $name', ({ at, name, strategy, others }) => {
   const traces = TRACES.filter((_, index) => index === 0 || index % RECORDED === at % RECORDED);

@@ -6,6 +6,7 @@ import { goOnMessages } from '../../../../src/protocol/messages/calls.ts';
 import { messagesFormat } from '../../../../src/protocol/messages/format.ts';
 import { type MessageAnswer, messageEvents } from '../../../../tools/upstream/message.ts';
 import { eventsIn } from '../../../support/conversations/message-stream.ts';
+import { runs } from '../../../support/laws/runs.ts';
 import {
   call,
   decoder,
@@ -283,7 +284,7 @@ describe('any answers', () => {
         expect(stream.usage).toEqual(body.usage);
         expect(JSON.parse(stream.said?.json ?? 'null')).toEqual(JSON.parse(body.said?.json ?? 'null'));
       }),
-      { numRuns: 500 },
+      { numRuns: runs(100, 500) },
     );
   });
 
@@ -301,7 +302,7 @@ describe('any answers', () => {
         for (const [at, words] of wanted.entries()) if (words !== undefined) expect(said[at]).toBe(words);
         expect(kinds({ message }).filter((kind) => OURS.has(String(kind)))).toEqual([]);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(100, 500) },
     );
   });
 });
