@@ -269,6 +269,24 @@ describe('a chat client whose model needs the Responses API', () => {
     expect(counts).toEqual([3, 0, 1]);
   });
 
+  it('leaves out ids that the upstream looks for, also where only a failed stream says so', async () => {
+    const more = { stream: true, conversation_id: 'looked for', memory_strategy: BRIDGED };
+    const asked = { ...more, model: 'gpt-6-of-a-gateway' };
+    const { array } = await loop(2, asked);
+    deployment.upstream.requests.length = 0;
+    deployment.upstream.next((_, response) => {
+      const error = { code: null, message: "Item with id 'rs_1' not found." };
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.end(`data: ${JSON.stringify({ type: 'response.failed', response: { error } })}\n\n`);
+    });
+    await ask(array, asked);
+    const thoughts = sent().map((body) => itemsOf(body).filter(({ type }) => type === 'reasoning'));
+    expect(thoughts.map((some) => some.map((item) => 'id' in item))).toEqual([
+      [true, true],
+      [false, false],
+    ]);
+  });
+
   it('leaves on chat what cannot be bridged, and what nobody asks to bridge', async () => {
     const messages = [{ role: 'user', content: 'How far are you?' }];
     const { memory } = await ask(messages, { n: 2 });
