@@ -56,13 +56,7 @@ function Dollars({ of, text }: { of: number; text: string }) {
 }
 
 /** What observed requests would have cost. */
-function Observed({
-  observed,
-  isAlone,
-}: {
-  readonly observed: readonly ListedRun[];
-  readonly isAlone: boolean;
-}) {
+function Observed({ observed, isAlone }: { observed: readonly ListedRun[]; isAlone: boolean }) {
   const sums = potentialSums(observed);
   const which = isAlone ? 'Only observed' : `${count(observed.length)} requests were only observed`;
   if (!sums)
