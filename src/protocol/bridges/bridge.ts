@@ -85,7 +85,7 @@ export interface BridgedStream {
 export interface BridgeOptions {
   /** Whether the caller asks for `reasoning_content` and `reasoning_details`. */
   readonly showsReasoning: boolean;
-  /** Whether the upstream has refused the reasoning of earlier answers: all of it is left out. */
+  /** Whether the upstream has refused reasoning: what callers echo of it is left out. */
   readonly leavesOutReasoning?: boolean;
   /** Whether the upstream looks for reasoning by its id: it is sent without. */
   readonly leavesOutIds?: boolean;

@@ -198,7 +198,7 @@ function answerBlocks(message: JsonObject, kept: KeptOutput | undefined, writing
   const mark = markIn(message);
   const calls = callsIn(message);
   if (kept?.api === 'messages' && writing.ids.keep(calls.map(({ id }) => asString(id))))
-    return keptBlocks(kept.json, mark, writing);
+    return keptBlocks(kept.json, mark);
   const said = [...blocksOf(message.content), ...blocksOf(message.refusal)].filter(
     (block) => !isThought(block),
   );
@@ -215,12 +215,9 @@ function markIn({ content, [MARK_FIELD]: mark }: JsonObject): unknown {
 }
 
 /** What is kept is sent with its own bytes, unless something has to change in it. */
-function keptBlocks(json: string, mark: unknown, { options }: Writing): string[] {
-  if (!options.leavesOutReasoning && !isObject(mark)) return json === '[]' ? [] : [json.slice(1, -1)];
-  const blocks = (parseJson(json) as JsonObject[]).filter(
-    (block) => !(options.leavesOutReasoning && isThinking(block)),
-  );
-  return withMark(blocks, mark).map((block) => JSON.stringify(block));
+function keptBlocks(json: string, mark: unknown): string[] {
+  if (!isObject(mark)) return json === '[]' ? [] : [json.slice(1, -1)];
+  return withMark(parseJson(json) as JsonObject[], mark).map((block) => JSON.stringify(block));
 }
 
 /** A call with the bytes of its arguments, whose numbers may have more digits than JavaScript's. */

@@ -45,8 +45,7 @@ export function inputOf(
 }
 
 function keptItems({ json }: KeptOutput, { options }: Writing): string[] {
-  if (!options.leavesOutReasoning && !options.leavesOutIds)
-    return json.length > '[]'.length ? [json.slice(1, -1)] : [];
+  if (!options.leavesOutIds) return json === '[]' ? [] : [json.slice(1, -1)];
   return (parseJson(json) as JsonObject[]).flatMap((item) =>
     item.type === 'reasoning' ? reasoningItems(item, options) : JSON.stringify(item),
   );

@@ -246,8 +246,6 @@ function idsIn({ messages }: Json): unknown[] {
   );
 }
 
-const isThought = ({ type }: Json): boolean => type === 'thinking';
-
 describe('answers that are kept', () => {
   const CALLED = { ...calls(['toolu_1', '{}']), content: 'I look.' };
   const MESSAGES = [user('Hi.'), CALLED, result('toolu_1')];
@@ -283,13 +281,6 @@ describe('answers that are kept', () => {
     expect((body.messages as Json[])[1]).toEqual(
       says([...BLOCKS.slice(0, 3), { ...use('toolu_1'), cache_control: { type: 'ephemeral' } }]),
     );
-  });
-
-  it('lose their thinking alone, where the upstream has refused it', () => {
-    const { body } = bridged({ messages: MESSAGES }, { leavesOutReasoning: true }, keeps);
-
-    expect((body.messages as Json[])[1]).toEqual(says(BLOCKS.filter((block) => !isThought(block))));
-    expect(violations(body)).toEqual([]);
   });
 
   it('of another API are not sent', () => {

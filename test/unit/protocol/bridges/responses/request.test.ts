@@ -536,10 +536,5 @@ describe('a message', () => {
       const input = inputOf(split, { kept: new Map([...kept, [2, none]]) });
       expect(input).toEqual(inputOf([user, message, ...after], { kept }));
     });
-
-    it('is sent without its reasoning where the upstream has refused that', () => {
-      const input = inputOf([user, message, ...after], { kept, leavesOutReasoning: true });
-      expect(input.slice(1, 3)).toEqual(items.slice(1));
-    });
   });
 });
