@@ -67,18 +67,20 @@ export async function compress(c: RouteContext): Promise<Response> {
 
 /**
  * A gateway that asks for shorter messages has chosen to have them shortened: where nobody names a
- * strategy, it is `auto`, with the `token_budget` of Headroom's own clients if the body has one.
+ * strategy, it is `auto`. With the `token_budget` of Headroom's own clients, the body names one.
  *
  * @throws ApiError for a budget that no strategy could have
  */
 function chosenFor(call: Call, isBypassed: boolean): Call {
   const { chosen, request } = call;
   if (isBypassed) return { ...call, chosen: { ...chosen, strategy: { mode: 'none' }, source: 'request' } };
-  if (chosen.source !== 'default' || chosen.strategy.mode !== 'none') return call;
+  if (chosen.source !== 'default') return call;
   const budget = request.field('token_budget') ?? undefined;
+  if (budget === undefined && chosen.strategy.mode !== 'none') return call;
   const strategy = parseStrategy({ mode: 'auto', ...(budget === undefined ? {} : { token_budget: budget }) });
   if (!strategy.ok) throw invalid('token_budget', strategy.reason.message);
-  return { ...call, chosen: { ...chosen, strategy: strategy.value } };
+  const source = budget === undefined ? chosen.source : 'request';
+  return { ...call, chosen: { ...chosen, strategy: strategy.value, source } };
 }
 
 /** `GET /v1/retrieve/{hash}`, with a `query` for a part of the content. */

@@ -5,6 +5,9 @@ import { COMPACT_OLD_TURNS, conversationOf, linesAbout } from '../../support/con
 import { deploy } from '../../support/deployment/deployment.ts';
 
 const deployment = deploy({ vars: { VERIFY_KEYS: 'false' } });
+const wide = deploy({
+  vars: { VERIFY_KEYS: 'false', DEFAULT_MEMORY_STRATEGY: '{"mode":"auto","token_budget":500000}' },
+});
 
 interface Compressed {
   messages: { role: string; content: unknown }[];
@@ -19,8 +22,13 @@ interface Compressed {
 
 const { model, messages } = recording;
 
-function post(body: object, headers: Record<string, string> = {}, path = '/v1/compress'): Promise<Response> {
-  return deployment.postTo(path, body, headers);
+function post(
+  body: object,
+  headers: Record<string, string> = {},
+  path = '/v1/compress',
+  at = deployment,
+): Promise<Response> {
+  return at.postTo(path, body, headers);
 }
 
 async function compressed(...asked: Parameters<typeof post>): Promise<Compressed> {
@@ -140,6 +148,22 @@ describe('POST /v1/compress', () => {
     expect(none).toMatchObject({ messages, memory: { mode: 'none' } });
     const coding = await compressed({ model, messages }, {}, '/agents/coding/v1/compress');
     expect(coding.memory).toMatchObject({ source: 'agent' });
+  });
+
+  it('takes a budget of the body for the request, whatever the default of the deployment', async () => {
+    const body = { model, messages };
+    const { memory, compression_ratio } = await compressed(
+      { ...body, token_budget: 20_000 },
+      {},
+      undefined,
+      wide,
+    );
+    expect(compression_ratio).toBeLessThan(0.7);
+    expect(memory).toMatchObject({ mode: 'auto', source: 'request' });
+    expect(await compressed(body, {}, undefined, wide)).toMatchObject({
+      compression_ratio: 1,
+      memory: { mode: 'auto', source: 'default' },
+    });
   });
 
   it('reads a text that looks like a hash as the text that it is', async () => {
