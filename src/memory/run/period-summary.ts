@@ -75,12 +75,11 @@ function savedWords(total: DaySums): string {
     const why = billed > 0 ? `, since ${many(unpriced, 'summary has', 'summaries have')} no known price` : '';
     return `${many(requests, 'request')} whose savings are not known${why}`;
   }
-  const about = aboutOf(total) > 0 ? 'about ' : '';
-  if (net < 0)
-    return `${about}${dollarsIn(net)} lost: without Precis it would have been ${dollarsIn(wouldBe)}`;
-  if (net === 0) return `${about}${dollarsIn(wouldBe)} paid, nothing saved`;
-  const share = ` (${percent(net / wouldBe)})`;
-  return `${about}${dollarsIn(net)} saved of ${dollarsIn(wouldBe)}${share}`;
+  const amount = dollarsIn(net === 0 ? wouldBe : net);
+  const about = aboutOf(total) > 0 && amount.startsWith('$') ? `about ${amount}` : amount;
+  if (net < 0) return `${about} lost: without Precis it would have been ${dollarsIn(wouldBe)}`;
+  if (net === 0) return `${about} paid, nothing saved`;
+  return `${about} saved of ${dollarsIn(wouldBe)} (${percent(net / wouldBe)})`;
 }
 
 /** A share of 1, in percent. */
@@ -130,9 +129,10 @@ function unknownSentences(total: DaySums): string[] {
 
 function observedSentence({ observed, potential_billed: known, potential_net: net }: DaySums): string[] {
   if (observed === 0) return [];
-  const were = `${many(observed, 'request')} ${observed === 1 ? 'was' : 'were'} only observed`;
-  if (known === 0) return [`${were}; what they would have saved is not known.`];
-  return [`${were}; they would have ${net < 0 ? 'lost' : 'saved'} ${dollarsIn(net)}.`];
+  const [were, they] = observed === 1 ? ['was', 'it'] : ['were', 'they'];
+  const said = `${many(observed, 'request')} ${were} only observed`;
+  if (known === 0) return [`${said}; what ${they} would have saved is not known.`];
+  return [`${said}; ${they} would have ${net < 0 ? 'lost' : 'saved'} ${dollarsIn(net)}.`];
 }
 
 /** `3 conversations`. */

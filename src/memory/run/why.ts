@@ -94,9 +94,12 @@ export function headline(event: RunEvent): string {
     event.trigger === 'token_budget' && budget !== null
       ? `the budget of ${count(budget)} was exceeded`
       : labelOf(TRIGGER_LABELS, event.trigger);
+  // Without a trigger, only new outputs are edited for their own sake.
+  const isKnown = event.trigger !== 'none' || event.edits.some((edit) => edit.reason === 'offloaded');
+  const because = isKnown ? `, because ${reason}.` : '.';
   if (observed)
-    return `Only observed: ${count(before)} tokens were sent unchanged. Otherwise ${done}; ${count(after)} tokens would be sent, because ${reason}.`;
-  return `${done.charAt(0).toUpperCase()}${done.slice(1)}; ${count(before)} → ${count(after)} tokens, because ${reason}.`;
+    return `Only observed: ${count(before)} tokens were sent unchanged. Otherwise ${done}; ${count(after)} tokens would be sent${because}`;
+  return `${done.charAt(0).toUpperCase()}${done.slice(1)}; ${count(before)} → ${count(after)} tokens${because}`;
 }
 
 function under({ tokens }: RunEvent): string {

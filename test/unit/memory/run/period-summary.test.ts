@@ -31,6 +31,10 @@ describe('the summary of some days', () => {
     [{ sent: 982 * DOLLAR }, '$990 paid, nothing saved, 0 lost answers'],
     [{ sent: 35_000, would_be: 35_000, summarizer: 0 }, ': under $0.01 paid, nothing saved, 0 lost'],
     [{ models: { a: { ...MODEL, about: 1 } } }, 'about $412 saved of $990'],
+    [
+      { sent: 1_000, would_be: 4_000, summarizer: 0, models: { a: { ...MODEL, about: 1 } } },
+      ': under $0.01 saved of under $0.01 (75 %), 0 lost',
+    ],
     [{ sent: 1_000 * DOLLAR }, '$18.00 lost: without Precis it would have been $990, 0 lost'],
     [{ unpriced: 1 }, '4 requests whose savings are not known, since 1 summary has no known price'],
     [{ billed: 0, would_be: 0, sent: 0 }, '4 requests whose savings are not known, 0 lost'],
@@ -48,7 +52,7 @@ describe('the summary of some days', () => {
     [{ observed: 2 }, '2 requests were only observed; what they would have saved is not known.'],
     [
       { observed: 1, potential_billed: 1, potential_net: DOLLAR },
-      '1 request was only observed; they would have saved $1.00.',
+      '1 request was only observed; it would have saved $1.00.',
     ],
   ])('says of %j: %s', (total, words) => {
     expect(textOf(total)).toContain(words);

@@ -64,6 +64,15 @@ describe('why a request was sent as it was', () => {
       '1 large output is truncated; 41,000 → 9,000 tokens, because a new output was too large to be sent in full.',
     ],
     [
+      'thinking that something before it has made invalid, where nothing was due',
+      {
+        tokens: { ...LARGE, after: 40_000, budget: 200_000 },
+        trigger: 'none',
+        edits: [{ ...edit, message: 3, kind: 'reasoning', reason: 'bound_thinking' }],
+      },
+      '1 message is without its reasoning; 41,000 → 40,000 tokens.',
+    ],
+    [
       'refused',
       { status: 429, error: 'budget_exceeded', ended: 'error', warnings: ['idle'] },
       'Refused with 429 (budget_exceeded): nothing was sent to the model.',
