@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 
 const read = (name: string): string => readFileSync(join(import.meta.dirname, '../../..', name), 'utf8');
 
@@ -28,6 +29,22 @@ describe('package-lock.json', () => {
     );
 
     expect(elsewhere.map(([path]) => path)).toEqual([]);
+  });
+});
+
+describe('the release workflow', () => {
+  interface Step {
+    readonly uses?: string;
+    readonly with?: Readonly<Record<string, unknown>>;
+  }
+  const { jobs } = parse(read('.github/workflows/release.yml')) as {
+    jobs: Record<string, { readonly steps: readonly Step[] }>;
+  };
+
+  it('publishes with Node 24 or later, whose npm knows trusted publishers', () => {
+    const node = jobs.npm?.steps.find(({ uses = '' }) => uses.startsWith('actions/setup-node@'));
+
+    expect(node?.with?.['node-version']).toBeGreaterThanOrEqual(24);
   });
 });
 
