@@ -3,6 +3,7 @@ import { createApp } from './app.ts';
 import { type Env, readConfig } from './config.ts';
 import { logCaught } from './log.ts';
 import { warnOfRetirements } from './request/retiring-models.ts';
+import { notifyWeek } from './routes/admin/week-ended.ts';
 import type { Embedder } from './storage/archive/embedder.ts';
 import type { Memory, WrittenText } from './storage/conversation/memories.ts';
 import { ConversationMemoryObject } from './storage/conversation/object.ts';
@@ -60,6 +61,8 @@ export class ConversationMemory extends ConversationMemoryObject<TextMaterial> {
 export default {
   fetch: createApp().fetch,
   scheduled: async ({ scheduledTime }, env) => {
+    // Each run has 50 calls on the free plan, and the week takes nearly all of one.
+    if (await notifyWeek(env, scheduledTime)) return;
     await Promise.all([collectUnused(env, scheduledTime), warnOfRetirements(env, scheduledTime)]);
   },
 } satisfies ExportedHandler<Env>;

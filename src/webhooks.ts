@@ -13,7 +13,8 @@ export type WebhookType =
   | 'health.changed'
   | 'turn.added'
   | 'frontier.moved'
-  | 'limit.learned';
+  | 'limit.learned'
+  | 'week.ended';
 
 /** Ids that callers have chosen, codes and numbers. */
 export type WebhookData = Readonly<Record<string, string | number | null>>;

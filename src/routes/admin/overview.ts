@@ -34,7 +34,7 @@ import { type KnownCaller, KnownCallers } from './known-callers.ts';
  * that each may (https://developers.cloudflare.com/workers/platform/limits/); the paid plan allows
  * many more.
  */
-const TENANTS: PageSizes = { usual: 40, largest: 400 };
+export const TENANTS: PageSizes = { usual: 40, largest: 400 };
 
 /** Calls of the register. */
 const REGISTER_CALLS = 2;

@@ -82,6 +82,9 @@ const ROUTES: [method: string, path: string][] = [
   ['GET', '/v1/refs'],
   ['GET', '/v1/conversations/c/messages'],
   ['DELETE', '/v1/memory'],
+  ['POST', '/v1/session'],
+  ['DELETE', '/v1/session?everywhere=true'],
+  ['GET', '/v1/stats/summary.svg'],
   ['GET', '/v1/models'],
   ['GET', '/agents/coding/v1/refs'],
 ];

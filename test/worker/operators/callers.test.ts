@@ -3,12 +3,14 @@ import { env } from 'cloudflare:workers';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Env } from '../../../src/config.ts';
 import type { TenantMemory } from '../../../src/index.ts';
+import { DAY_MS, dayOf } from '../../../src/lib/utc-time.ts';
 import {
   callerPage,
   caller as callerSchema,
   type ShownCaller,
 } from '../../../src/reference/schemas/callers.ts';
 import { overview } from '../../../src/reference/schemas/overview.ts';
+import { notifyWeek } from '../../../src/routes/admin/week-ended.ts';
 import { REGISTER } from '../../../src/storage/objects.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { quiet } from '../../support/quiet.ts';
@@ -166,6 +168,39 @@ describe('the operator’s routes of callers', () => {
     expect(overview.parse(JSON.parse((await read('?most=1')).text)).read).toMatchObject({ failed: 1 });
     expect((await request('/v1/admin/overview')).status).toBe(401);
     expect((await read('?most=401')).text).toContain('invalid_value');
+  });
+
+  it('sum up a week for the callback of its deployer, once, and without names', async () => {
+    const { chatAs, key, name, objects } = deployment();
+    await (await chatAs(key, { ...QUESTION, conversation_id: SECRET })).text();
+    const register = env.TENANT_MEMORY.getByName(REGISTER) as DurableObjectStub<TenantMemory>;
+    await register.see(new Tenants(env.PRECIS_SECRET).ofName(name).id);
+    const today = dayOf(Date.now());
+    const monday = (today + 1 + ((10 - today) % 7)) * DAY_MS;
+    const hook = { WEBHOOK_URL: 'https://hooks.test/', WEBHOOK_SECRET: `whsec_${btoa('x'.repeat(24))}` };
+    const sentAt = async (at: number, variables: Partial<Env>) => {
+      vi.mocked(globalThis.fetch).mockClear();
+      await notifyWeek({ ...env, TENANT_MEMORY: objects.namespace, ...variables } as Env, at);
+      return vi.mocked(globalThis.fetch).mock.calls.map(([, init]) => JSON.parse(String(init?.body)));
+    };
+    const due = monday + 15 * 60_000;
+    await vi.waitFor(async () => {
+      const [event, ...others] = await sentAt(due, { ADMIN_TOKEN, ...hook });
+      expect(others).toEqual([]);
+      expect(event).toMatchObject({
+        type: 'week.ended',
+        data: { text: expect.stringMatching(/^This week/) },
+      });
+      expect(event.data.requests).toBeGreaterThan(0);
+      expect(JSON.stringify(event)).not.toContain(name);
+      expect(JSON.stringify(event)).not.toContain(SECRET);
+    });
+    for (const at of [monday, due + 15 * 60_000, due + DAY_MS])
+      expect(await sentAt(at, { ADMIN_TOKEN, ...hook })).toEqual([]);
+    expect(await sentAt(due, hook)).toEqual([]);
+    expect(await sentAt(due, { ADMIN_TOKEN })).toEqual([]);
+    objects.failing.add('callers.seenSince');
+    expect(await sentAt(due, { ADMIN_TOKEN, ...hook })).toEqual([]);
   });
 
   it('list all callers page by page, names of keys before other tenants', async () => {
