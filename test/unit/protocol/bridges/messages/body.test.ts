@@ -18,16 +18,11 @@ function fieldsOf(chat: Json): Json {
 describe('fields of chat in Messages', () => {
   it.each<[what: string, chat: Json, fields: Json]>([
     ['the limit of the answer', { max_completion_tokens: 7, max_tokens: 8 }, { max_tokens: 7 }],
-    ['its older name', { max_tokens: 8 }, { max_tokens: 8 }],
-    ['no limit: the most of the model', { max_tokens: undefined }, { max_tokens: 128_000 }],
     ['no limit, unknown model', { max_tokens: null, model: 'own' }, { max_tokens: 32_000 }],
-    ['a stop', { stop: 'END' }, { stop_sequences: ['END'] }],
     ['several', { stop: ['A', 'B'] }, { stop_sequences: ['A', 'B'] }],
     ['none', { stop: [], logit_bias: {}, logprobs: false, n: 1 }, {}],
     ['a stream', { stream: true, stream_options: { include_usage: true } }, { stream: true }],
-    ['the user', { user: 'u1' }, { metadata: { user_id: 'u1' } }],
     ['the user, by the newer name', { safety_identifier: 'u2' }, { metadata: { user_id: 'u2' } }],
-    ['the tier', { service_tier: 'default' }, { service_tier: 'standard_only' }],
     [
       'a mark that moves along',
       { cache_control: { type: 'ephemeral' } },
