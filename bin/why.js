@@ -24,8 +24,9 @@ export async function why(url, key, id, { conversation, user }) {
     return json.why === undefined ? 1 : 0;
   }
   console.error(`No event of ${id} is kept${conversation === undefined ? ` in the ${MOST} latest conversations of this key` : ''}.
-A request leaves none without a key of 20 characters, in mode none without a conversation's name, as
-the first of an unnamed conversation, and with EVENTS=off.`);
+A request leaves none without a key of 20 characters, in mode none without a conversation's name or
+by its header x-memory-strategy, as the first of an unnamed conversation, if Precis could not read
+it, and with EVENTS=off.`);
   return 1;
 }
 

@@ -212,5 +212,6 @@ it('`precis why` finds a request by its id, and says why it was shortened, and o
   expect(status).toBe(0);
   const unknown = why('req_of_nobody', '--conversation', id);
   expect(unknown.stderr).toMatch(/^No event of req_of_nobody is kept\.$/m);
+  expect(unknown.stderr).toContain('by its header x-memory-strategy');
   expect(unknown.status).toBe(1);
 });

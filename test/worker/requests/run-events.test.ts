@@ -138,11 +138,14 @@ describe('a request of a conversation', () => {
     expect((await read('/v1/conversations/c/requests')).status).toBe(404);
   });
 
-  it('has none in mode none, unless it names its conversation', async () => {
+  it('has none in mode none, unless its body is read and it names its conversation', async () => {
     const { app, keeps, list } = caller();
     const messages = [user('Hello'), assistant('Hi'), user('And?')];
     await app.chat(body(messages, {}));
     await app.chat(body(messages, { memory_strategy: 'none', memory_report: true }));
+    const headers = { 'x-conversation-id': 'c', 'x-memory-strategy': 'none' };
+    const unread = JSON.stringify(body(messages, {}));
+    await app.request('/v1/chat/completions', { method: 'POST', headers, body: unread });
     expect(keeps()).toBe(0);
 
     await app.chat(body(messages, { conversation_id: 'c', memory_strategy: 'none' }));
