@@ -543,6 +543,19 @@ describe.each(FORMS)('an answer of Responses (stream: $stream)', ({ stream }) =>
       },
     ],
     [
+      'with a write of 0',
+      {
+        input_tokens: 5,
+        input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
+        output_tokens: 1,
+      },
+      {
+        prompt_tokens: 5,
+        prompt_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
+        completion_tokens: 1,
+      },
+    ],
+    [
       'with 0, and without what is absent',
       { input_tokens: 0, input_tokens_details: { cached_tokens: 0 }, output_tokens: 0 },
       { prompt_tokens: 0, prompt_tokens_details: { cached_tokens: 0 }, completion_tokens: 0 },

@@ -43,19 +43,6 @@ const reasoning = {
   ],
   encrypted_content: 'gAAA',
 };
-const cited = (start_index: number): Json => ({
-  type: 'url_citation',
-  start_index,
-  end_index: start_index + 2,
-  title: 'T',
-  url: 'https://example.com/',
-});
-const chatCited = (start: number): Json => {
-  const { type, ...url_citation } = cited(start);
-  return { type, url_citation };
-};
-const token = { token: 'Hi', bytes: [72, 105], logprob: -0.1, top_logprobs: [] };
-
 const choiceOf = (
   output: unknown,
   more: Json = {},
@@ -80,17 +67,13 @@ describe('an answer', () => {
   });
 
   it.each<[what: string, output: Json[], said: Json, finish: string]>([
-    ['a text', [message(part('Hi.'))], { content: 'Hi.' }, 'stop'],
     [
       'texts of several messages',
       [message(part('A')), reasoning, message(part('B'))],
       { content: 'A\n\nB' },
       'stop',
     ],
-    ['the parts of a message', [message(part('A'), part('B'))], { content: 'AB' }, 'stop'],
-    ['nothing', [], {}, 'stop'],
     ['a message without a text', [message()], {}, 'stop'],
-    ['a refusal', [message({ type: 'refusal', refusal: 'No.' })], { refusal: 'No.' }, 'stop'],
     [
       'calls after a text',
       [message(part('I look.')), call('a', 'read', '{"p":1}'), call('b', 'read', '{}')],
@@ -98,25 +81,10 @@ describe('an answer', () => {
       'tool_calls',
     ],
     [
-      'a call of a custom tool',
-      [{ type: 'custom_tool_call', id: 'ctc_1', call_id: 'c', name: 'sql', input: 'select 1' }],
-      { tool_calls: [{ id: 'c', type: 'custom', custom: { name: 'sql', input: 'select 1' } }] },
-      'tool_calls',
-    ],
-    [
       'a call that has the id of its item alone',
       [{ type: 'function_call', id: 'fc_1', name: 'read', arguments: '{}' }],
       { tool_calls: [chatCall('fc_1', 'read', '{}')] },
       'tool_calls',
-    ],
-    [
-      'citations, moved with their texts',
-      [
-        message(part('Abcd', { annotations: [cited(1)] })),
-        message(part('Efg', { annotations: [cited(0)] }), part('Hij', { annotations: [cited(1)] })),
-      ],
-      { content: 'Abcd\n\nEfgHij', annotations: [chatCited(1), chatCited(6), chatCited(10)] },
-      'stop',
     ],
     [
       'calls that a model has packed into one',
@@ -141,12 +109,6 @@ describe('an answer', () => {
       { tool_calls: [chatCall('p', 'parallel', '{"tool_uses":[]}')] },
       'tool_calls',
     ],
-    [
-      'calls of the tools that the upstream runs: they are not shown',
-      [{ type: 'web_search_call', id: 'ws_1', status: 'completed', action: {} }, message(part('Hi.'))],
-      { content: 'Hi.' },
-      'stop',
-    ],
   ])('says %s', (_, output, said, finish_reason) => {
     expect(choiceOf(output)).toEqual({
       index: 0,
@@ -161,25 +123,6 @@ describe('an answer', () => {
     const tools = [{ type: 'function', function: { name: 'parallel' } }];
     expect(choiceOf([call('p', 'parallel', args)], {}, { tools }).message).toMatchObject({
       tool_calls: [chatCall('p', 'parallel', args)],
-    });
-  });
-
-  it('has the probabilities of its tokens', () => {
-    const choice = choiceOf([message(part('Hi', { logprobs: [token] }))]);
-    expect(choice.logprobs).toEqual({ content: [token], refusal: null });
-  });
-
-  it('shows reasoning only on request', () => {
-    const output = [reasoning, message(part('Hi.'))];
-    expect(choiceOf(output).message).toEqual({ role: 'assistant', content: 'Hi.', refusal: null });
-    expect(choiceOf(output, {}, {}, { showsReasoning: true }).message).toEqual({
-      role: 'assistant',
-      content: 'Hi.',
-      refusal: null,
-      reasoning_content: 'First.\n\nSecond.',
-      reasoning_details: [
-        { type: 'reasoning.encrypted', format: 'openai-responses-v1', id: 'rs_1', data: 'gAAA', index: 0 },
-      ],
     });
   });
 
@@ -220,33 +163,6 @@ describe('an answer', () => {
     const { body, kept } = answered({ ...HEAD, incomplete_details, output: [message(part('A'))] });
     expect((body.choices as Json[])[0]).toMatchObject({ finish_reason: 'content_filter' });
     expect(kept).toBeUndefined();
-  });
-
-  it.each<[usage: unknown, written: unknown]>([
-    [undefined, undefined],
-    [null, undefined],
-    [
-      {
-        input_tokens: 90,
-        input_tokens_details: { cached_tokens: 64, cache_write_tokens: 0 },
-        output_tokens: 8,
-        output_tokens_details: { reasoning_tokens: 5 },
-        total_tokens: 98,
-      },
-      {
-        prompt_tokens: 90,
-        prompt_tokens_details: { cached_tokens: 64, cache_write_tokens: 0 },
-        completion_tokens: 8,
-        completion_tokens_details: { reasoning_tokens: 5 },
-        total_tokens: 98,
-      },
-    ],
-    [
-      { input_tokens: 0, input_tokens_details: { cached_tokens: 0 }, output_tokens: 1 },
-      { prompt_tokens: 0, prompt_tokens_details: { cached_tokens: 0 }, completion_tokens: 1 },
-    ],
-  ])('has the usage %j one to one', (usage, written) => {
-    expect(answered({ ...HEAD, status: 'completed', output: [], usage }).body.usage).toEqual(written);
   });
 });
 
