@@ -47,8 +47,13 @@ export function CallerCard({ caller, onOpen, onAbout }: Props) {
           </button>
         )}
         {state !== 'deleted' && (
-          <button type="button" aria-label={`Delete ${name}`} onClick={() => onAbout(caller, 'delete')}>
-            Delete
+          <button
+            type="button"
+            class="fails"
+            aria-label={`Delete ${name}`}
+            onClick={() => onAbout(caller, 'delete')}
+          >
+            Delete…
           </button>
         )}
       </div>

@@ -112,7 +112,7 @@ export function DeleteCaller({ caller: { name }, operator, onChanged, onClose }:
           then on. This can’t be undone.
         </p>
         <ConfirmField words={name} onTyped={setRight} />
-        <Decision action={action} name="Delete the caller" isBlocked={!isRight} />
+        <Decision action={action} name="Delete the caller" isConfirmed={isRight} />
       </form>
     </Dialog>
   );
@@ -122,16 +122,18 @@ interface DecisionProps {
   readonly action: Action;
   /** Of the button. */
   readonly name: string;
-  readonly isBlocked?: boolean;
+  /** Of what can't be undone: whether its words were typed. */
+  readonly isConfirmed?: boolean;
   readonly children?: ComponentChildren;
 }
 
 /** The button that does it, others beside it, and why it has failed. */
-function Decision({ action: { isRunning, failure }, name, isBlocked = false, children }: DecisionProps) {
+function Decision({ action: { isRunning, failure }, name, isConfirmed, children }: DecisionProps) {
+  const kind = isConfirmed === undefined ? 'primary' : 'primary danger';
   return (
     <>
       <div class="actions">
-        <button type="submit" class="primary" disabled={isRunning || isBlocked}>
+        <button type="submit" class={kind} disabled={isRunning || isConfirmed === false}>
           {name}
         </button>
         {children}

@@ -1,7 +1,6 @@
 /** The words of the operator's overview. */
 import type { ShownOverview } from '../api/answers.ts';
-import { cents, count, UNKNOWN } from '../parts/numbers.ts';
-import { inDollars } from './money.ts';
+import { count } from '../parts/numbers.ts';
 import { beginning } from './visible.ts';
 
 type Code = ShownOverview['alerts'][number]['code'];
@@ -50,12 +49,6 @@ export function shortAlert({ message, caller }: ShownOverview['alerts'][number])
 
 export function callerAnchor(name: string): string {
   return `caller-${name}`;
-}
-
-/** What is not known is “n/a”, and what did not happen is empty. */
-export function amountWords(amount: number | null, requests: number): string {
-  if (amount !== null) return cents(inDollars(amount));
-  return requests === 0 ? '' : UNKNOWN;
 }
 
 /** From what the sums are made, and how old they may be. */

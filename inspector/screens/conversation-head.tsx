@@ -85,11 +85,12 @@ function Facts({ events }: { readonly events: readonly ListedRun[] }) {
   const { cached, input } = cacheSums(events);
   const moves = events.filter((event) => event.frontier.moved && !event.observed).length;
   const fetches = events.reduce((sum, { retrieval_rounds: rounds }) => sum + rounds, 0);
+  const failed = events.filter(({ status }) => status >= 400).length;
   const models = [...new Set(events.flatMap(({ model }) => model ?? []))];
   return (
     <dl class="figures">
       <Figure term={<Term of="request">requests</Term>}>
-        {count(events.length)}{' '}
+        {count(events.length)} {failed > 0 && <span class="fails">{count(failed)} failed</span>}{' '}
         {models.length === 1 && (
           <span class="note">
             with <Word text={models[0] ?? ''} />

@@ -92,8 +92,9 @@ export function ConversationScreen({ client, named, onRef }: Props) {
 function TryLink({ recorded: { events }, named }: { recorded: Recorded; named: Named }) {
   const newest = events.at(-1)?.n;
   if (newest === undefined) return null;
+  const href = fragmentOf({ ...named, screen: 'try-request', n: newest });
   return (
-    <a class="button" href={fragmentOf({ ...named, screen: 'try-request', n: newest })}>
+    <a class="button" title="From the archive; without one, paste the messages there" href={href}>
       Try another strategy
     </a>
   );

@@ -7,7 +7,7 @@ import { useLoad } from '../api/use-load.ts';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { DayBars } from '../parts/day-bars.tsx';
 import { Figure } from '../parts/figure.tsx';
-import { count, share, short } from '../parts/numbers.ts';
+import { cents, count, decimalsOf, exactDollars, share, short, UNKNOWN } from '../parts/numbers.ts';
 import { Ranges } from '../parts/ranges.tsx';
 import { RuleLink } from '../parts/rule-link.tsx';
 import { showPart, useShownPart } from '../parts/shown-part.ts';
@@ -15,7 +15,8 @@ import { Of } from '../parts/states.tsx';
 import { Word } from '../parts/text.tsx';
 import { fragmentOf } from '../place.ts';
 import { CAUSE_LABELS, labelOf } from '../read/codes.ts';
-import { ALERT_LINKS, amountWords, callerAnchor, PARTS, readWords, shortAlert } from '../read/overview.ts';
+import { inDollars } from '../read/money.ts';
+import { ALERT_LINKS, callerAnchor, PARTS, readWords, shortAlert } from '../read/overview.ts';
 import { visible } from '../read/visible.ts';
 
 /** Tenants that one request of the overview reads, if the operator asks for more than the usual. */
@@ -74,8 +75,8 @@ function Figures({ overview: { total, read } }: { overview: ShownOverview }) {
   const { requests, failed, tokens, bill } = total;
   const figures: readonly (readonly [title: string, value: ComponentChildren, note?: string | undefined])[] =
     [
-      ['paid', amountWords(bill.actual, requests)],
-      ['saved, net', amountWords(bill.net, requests)],
+      ['paid', <Amount of={bill.actual} />],
+      ['saved, net', <Amount of={bill.net} />],
       ['requests', count(requests)],
       ['failed', failures(failed), failed > 0 ? share(failed, requests) : undefined],
       ['tokens sent', short(tokens.sent), `of ${short(tokens.before)}`],
@@ -132,7 +133,6 @@ function PartLink({ part, children }: { part: string; children: ComponentChildre
   );
 }
 
-/** @param rows each with its key, its cells, and a title for the first of them */
 function Table({
   title,
   id = '',
@@ -144,8 +144,9 @@ function Table({
   id?: string;
   /** The first names a row; numbers follow. */
   columns: readonly string[];
-  rows: readonly { readonly key: string; readonly cells: readonly ComponentChildren[] }[];
+  rows: readonly { readonly key: string; readonly cells: readonly ComponentChildren[]; readonly use?: Use }[];
 }) {
+  const digits = decimalsOf(rows.flatMap(({ use }) => [use?.paid, use?.net]).map((of) => inDollars(of ?? 0)));
   const part = useShownPart<HTMLElement>(id);
   return (
     <section
@@ -168,10 +169,10 @@ function Table({
           </tr>
         </thead>
         <tbody>
-          {rows.map(({ key, cells: [first, ...cells] }) => (
+          {rows.map(({ key, cells: [first, ...cells], use }) => (
             <tr key={key}>
               <th scope="row">{first}</th>
-              {cells.map((cell, at) => (
+              {(use ? cellsOf(use, digits) : cells).map((cell, at) => (
                 <td key={at} class="number">
                   {cell}
                 </td>
@@ -193,16 +194,30 @@ function Name({ text }: { text: string }) {
   );
 }
 
+/** Amounts are in nanodollars. */
+interface Use {
+  readonly requests: number;
+  readonly failed: number;
+  readonly paid: number | null;
+  readonly net: number | null;
+}
+
 const USE = ['requests', 'failed', 'paid', 'saved'];
 
-/** Their cells. Amounts are in nanodollars. */
-function cellsOf(requests: number, failed: number, paid: number | null, net: number | null) {
-  return [count(requests), failures(failed), amountWords(paid, requests), amountWords(net, requests)];
+function cellsOf({ requests, failed, paid, net }: Use, digits: number): ComponentChildren[] {
+  const amounts = [paid, net].map((of) => requests > 0 && <Amount of={of} digits={digits} />);
+  return [count(requests), failures(failed), ...amounts];
+}
+
+/** Of nanodollars: pointed at, it has all digits. */
+function Amount({ of, digits = 2 }: { of: number | null; digits?: number }) {
+  if (of === null) return <>{UNKNOWN}</>;
+  return <span title={exactDollars(inDollars(of))}>{cents(inDollars(of), digits)}</span>;
 }
 
 function Days({ overview: { data } }: { overview: ShownOverview }) {
-  const rows = data.toReversed().map(({ date, requests, failed, bill }) => {
-    return { key: date, cells: [date, ...cellsOf(requests, failed, bill.actual, bill.net)] };
+  const rows = data.toReversed().map(({ date, bill, ...day }) => {
+    return { key: date, cells: [date], use: { ...day, paid: bill.actual, net: bill.net } };
   });
   return (
     <details class="fold">
@@ -213,13 +228,13 @@ function Days({ overview: { data } }: { overview: ShownOverview }) {
 }
 
 function Callers({ overview: { callers } }: { overview: ShownOverview }) {
-  const rows = callers.slice(0, SHOWN).map(({ name, requests, failed, paid, net }) => {
+  const rows = callers.slice(0, SHOWN).map(({ name, ...use }) => {
     const link = (
       <PartLink part={callerAnchor(name)}>
         <Name text={name} />
       </PartLink>
     );
-    return { key: name, cells: [link, ...cellsOf(requests, failed, paid, net)] };
+    return { key: name, cells: [link], use };
   });
   return <Table title="Callers who spend most" columns={['caller', ...USE]} rows={rows} />;
 }
@@ -228,11 +243,9 @@ function Callers({ overview: { callers } }: { overview: ShownOverview }) {
 const SHOWN = 10;
 
 function Models({ overview: { total } }: { overview: ShownOverview }) {
-  const rows = total.models.slice(0, SHOWN).map((one) => {
-    const { model, requests, failed, billed, sent, would_be: wouldBe } = one;
-    const [paid, net] = billed > 0 ? [sent, wouldBe - sent] : [null, null];
-    const name = model === null ? 'others' : <Name text={model} />;
-    return { key: `${model}`, cells: [name, ...cellsOf(requests, failed, paid, net)] };
+  const rows = total.models.slice(0, SHOWN).map(({ model, billed, sent, would_be: wouldBe, ...one }) => {
+    const use = billed > 0 ? { ...one, paid: sent, net: wouldBe - sent } : { ...one, paid: null, net: null };
+    return { key: `${model}`, cells: [model === null ? 'others' : <Name text={model} />], use };
   });
   return (
     <Table id={PARTS.models} title="Models, without summaries" columns={['model', ...USE]} rows={rows} />
@@ -240,7 +253,7 @@ function Models({ overview: { total } }: { overview: ShownOverview }) {
 }
 
 function Conversations({ overview: { conversations } }: { overview: ShownOverview }) {
-  const rows = conversations.map(({ caller, conversation, model, requests, failed, paid, net }) => {
+  const rows = conversations.map(({ caller, conversation, model, ...use }) => {
     const name = (
       <>
         <Name text={caller} />
@@ -251,7 +264,7 @@ function Conversations({ overview: { conversations } }: { overview: ShownOvervie
         </span>
       </>
     );
-    return { key: conversation, cells: [name, ...cellsOf(requests, failed, paid, net)] };
+    return { key: conversation, cells: [name], use };
   });
   return <Table title="Conversations that cost most" columns={['caller, digest', ...USE]} rows={rows} />;
 }
@@ -260,7 +273,7 @@ function Misses({ overview: { total } }: { overview: ShownOverview }) {
   if (total.missed.length === 0) return null;
   const rows = total.missed.slice(0, SHOWN).map(({ cause, requests, tokens, amount }) => ({
     key: cause,
-    cells: [labelOf(CAUSE_LABELS, cause), count(requests), short(tokens), amountWords(amount, requests)],
+    cells: [labelOf(CAUSE_LABELS, cause), count(requests), short(tokens), <Amount of={amount} />],
   }));
   const columns = ['cause', 'requests', 'tokens', 'cost'];
   return <Table id={PARTS.misses} title="Why the cache was missed" columns={columns} rows={rows} />;

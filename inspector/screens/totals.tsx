@@ -83,20 +83,19 @@ function Notes({ stats: { total } }: { stats: StatsByDay }) {
   const { actual, would_be: wouldBe, billed } = bill;
   return (
     <p class="note">
+      {failed > 0 && (
+        <>
+          <a class="fails" href={fragmentOfView({ ...USUAL, status: 'failed' })}>
+            {count(failed)} failed
+          </a>
+          .{' '}
+        </>
+      )}
       {actual === null || wouldBe === null
         ? 'Their cost is not known.'
         : `Paid ${cents(inDollars(actual))}; without Precis it would have been ${cents(inDollars(wouldBe))}.`}
       {billed > 0 && billed < requests && ` The price of ${count(requests - billed)} is not known.`}
       {misses !== undefined && ` ${misses}`}
-      {failed > 0 && (
-        <>
-          {' '}
-          <a class="fails" href={fragmentOfView({ ...USUAL, status: 'failed' })}>
-            {count(failed)} failed
-          </a>
-          .
-        </>
-      )}
       {observed.requests > 0 &&
         ` ${count(observed.requests)} were only observed; they would have saved ${
           observed.net === null ? UNKNOWN : cents(inDollars(observed.net))

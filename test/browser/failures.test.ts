@@ -90,6 +90,7 @@ describe('failed requests', () => {
     expect(await page.locator('.lead').innerText()).toBe(
       'What it has cost is not known: no request has an answer from the model.',
     );
+    expect(await page.locator('.head .fails').innerText()).toBe('3 failed');
     expect(await page.locator('.tag.failed').allInnerTexts()).toEqual([
       'failed: 502',
       'failed: 500',

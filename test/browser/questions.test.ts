@@ -158,11 +158,17 @@ describe('who runs it asks', () => {
     const page = await operator();
     const callers = page.getByRole('region', { name: 'Callers who spend most' });
 
-    await expect.poll(() => callers.getByRole('row').nth(1).innerText()).toMatch(/^alice\s[\s\S]*\$\d+\.\d+/);
+    const alice = callers.getByRole('row').nth(1);
+    await expect.poll(() => alice.innerText()).toMatch(/^alice\s[\s\S]*\s\$\d+\.\d+\s+−?\$\d+\.\d+$/);
+    expect(await alice.getByTitle(/^−?\$\d+\.\d{5,}$/).count()).toBe(2);
   });
 
   it('how is the data of a caller deleted?', async () => {
     const page = await operator();
+    const colorOf = (name: string) =>
+      page.evaluate(`getComputedStyle(document.querySelector('[aria-label="${name}"]')).color`);
+    await expect.poll(() => button(page, 'Delete bob').count()).toBe(1);
+    expect(await colorOf('Delete bob')).not.toBe(await colorOf('Disable bob'));
     await click(button(page, 'Delete bob'));
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('textbox').fill('bob');
