@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { hasTools, type Reader, ReadingModel } from '../support/clients/reading-model.ts';
 import { deploy } from '../support/deployment/deployment.ts';
 import { configurationText, LOCAL } from '../support/documents/client-configurations.ts';
-import { type Ended, fileOf, KEY_VARIABLE, runClient } from './command-line.ts';
+import { type Ended, fileOf, KEY_VARIABLE, lastMessage, runClient } from './command-line.ts';
 import { BY_HEADER, expectRead, NAMINGS, type Naming, stepsOf } from './reading-run.ts';
 
 /** Tokens that a command may print. The clients truncate longer output. */
@@ -76,12 +76,6 @@ async function read(book: string, chapters: number, toml: string, prepare = () =
   prepare();
   const args = ['exec', '--skip-git-repo-check', '--json', `Read ${book} and tell me the words.`];
   return runClient({ client: 'codex', args, home: { '.codex/config.toml': toml }, book, chapters });
-}
-
-/** The agent's last message, from its printed events. */
-function lastMessage({ stdout }: Ended): string {
-  const events = stdout.split('\n').flatMap((line) => (line.startsWith('{') ? [JSON.parse(line)] : []));
-  return events.findLast(({ item }) => item?.type === 'agent_message')?.item.text;
 }
 
 describe.each([

@@ -14,6 +14,8 @@ import { type ClientName, executable } from './installed.ts';
 export interface CommandLine {
   readonly client: ClientName;
   readonly args: readonly string[];
+  /** The deployment of `precis run`, if that is to start the client. */
+  readonly through?: string;
   /** Files of the home directory, by path. */
   readonly home: Readonly<Record<string, string>>;
   readonly env?: Readonly<Record<string, string>>;
@@ -36,7 +38,39 @@ export const KEY_VARIABLE = 'PRECIS_TEST_KEY';
 /** A chapter's file. */
 export const fileOf = (number: number): string => `chapter-${number}.txt`;
 
+/** The command line of Precis. */
+export const PRECIS = join(import.meta.dirname, '../../bin/precis.js');
+
 const GIVE_UP_MS = 120_000;
+
+/**
+ * With this opencode asks neither a person nor another host. It installs the types of its plugins
+ * beside its configuration, unless a lock file has them.
+ */
+export const OPENCODE_ALONE = {
+  config: {
+    autoupdate: false,
+    share: 'disabled',
+    enabled_providers: ['openai'],
+    model: 'openai/gpt-5.4',
+    small_model: 'openai/gpt-5.4',
+    permission: 'allow',
+  },
+  home: {
+    '.config/opencode/package-lock.json': JSON.stringify({
+      packages: { '': { dependencies: { '@opencode-ai/plugin': '*' } } },
+    }),
+    '.config/opencode/node_modules/.package-lock.json': '{}',
+  },
+  env: {
+    OPENCODE_PURE: '1',
+    OPENCODE_DISABLE_AUTOUPDATE: '1',
+    OPENCODE_DISABLE_DEFAULT_PLUGINS: '1',
+    OPENCODE_DISABLE_LSP_DOWNLOAD: '1',
+    OPENCODE_DISABLE_MODELS_FETCH: '1',
+    OPENCODE_DISABLE_SHARE: '1',
+  },
+} as const;
 
 /** Runs a client to its end. */
 export async function runClient(command: CommandLine): Promise<Ended> {
@@ -50,7 +84,10 @@ export async function runClient(command: CommandLine): Promise<Ended> {
       ...chapters.map((number) => put(join(work, fileOf(number)), chapter(command.book, number))),
       ...Object.entries(command.home).map(([path, content]) => put(join(home, path), content)),
     ]);
-    const child = spawn(executable(command.client), command.args, {
+    const started = [executable(command.client), ...command.args];
+    const precis = [process.execPath, PRECIS, 'run', '--url', command.through ?? '', '--'];
+    const [program = '', ...args] = command.through === undefined ? started : [...precis, ...started];
+    const child = spawn(program, args, {
       cwd: work,
       env: {
         PATH: process.env.PATH,
@@ -82,6 +119,12 @@ export async function runClient(command: CommandLine): Promise<Ended> {
     await network.close();
     await rm(root, { recursive: true, force: true });
   }
+}
+
+/** The last message of Codex, from its printed events. */
+export function lastMessage({ stdout }: Ended): string {
+  const events = stdout.split('\n').flatMap((line) => (line.startsWith('{') ? [JSON.parse(line)] : []));
+  return events.findLast(({ item }) => item?.type === 'agent_message')?.item.text;
 }
 
 async function put(path: string, content: string): Promise<void> {

@@ -3,7 +3,7 @@ import { beforeEach, describe, it } from 'vitest';
 import { ReadingModel } from '../support/clients/reading-model.ts';
 import { deploy } from '../support/deployment/deployment.ts';
 import { configurationText } from '../support/documents/client-configurations.ts';
-import { type Ended, fileOf, KEY_VARIABLE, runClient } from './command-line.ts';
+import { type Ended, fileOf, KEY_VARIABLE, OPENCODE_ALONE, runClient } from './command-line.ts';
 import { BY_HEADER, expectRead, NAMINGS, type Naming, stepsOf } from './reading-run.ts';
 
 const model = new ReadingModel((number, id) => ({
@@ -21,12 +21,7 @@ const published = JSON.parse(configurationText('opencode.json')) as {
 /** The published configuration with the deployment, model and headers of a test. */
 const config = ({ path, headers }: Naming): object => ({
   ...published,
-  autoupdate: false,
-  share: 'disabled',
-  enabled_providers: ['openai'],
-  model: 'openai/gpt-5.4',
-  small_model: 'openai/gpt-5.4',
-  permission: 'allow',
+  ...OPENCODE_ALONE.config,
   provider: {
     openai: {
       options: {
@@ -39,11 +34,6 @@ const config = ({ path, headers }: Naming): object => ({
   },
 });
 
-/**
- * opencode installs the types of its plugins beside its configuration, unless a lock file has them.
- */
-const LOCKED = { packages: { '': { dependencies: { '@opencode-ai/plugin': '*' } } } };
-
 async function read(book: string, naming: Naming, prepare = () => {}): Promise<Ended> {
   model.read(...stepsOf(naming.chapters));
   prepare();
@@ -52,17 +42,9 @@ async function read(book: string, naming: Naming, prepare = () => {}): Promise<E
     args: ['run', `Read ${book} and tell me the words.`],
     home: {
       '.config/opencode/opencode.json': JSON.stringify(config(naming)),
-      '.config/opencode/package-lock.json': JSON.stringify(LOCKED),
-      '.config/opencode/node_modules/.package-lock.json': '{}',
+      ...OPENCODE_ALONE.home,
     },
-    env: {
-      OPENCODE_PURE: '1',
-      OPENCODE_DISABLE_AUTOUPDATE: '1',
-      OPENCODE_DISABLE_DEFAULT_PLUGINS: '1',
-      OPENCODE_DISABLE_LSP_DOWNLOAD: '1',
-      OPENCODE_DISABLE_MODELS_FETCH: '1',
-      OPENCODE_DISABLE_SHARE: '1',
-    },
+    env: OPENCODE_ALONE.env,
     book,
     chapters: naming.chapters,
   });
