@@ -1,6 +1,6 @@
 /** The head of a request: what was done, what it saved, and why it is over its budget. */
 import type { ComponentChildren } from 'preact';
-import { headline, overBudget } from '../../src/memory/run/why.ts';
+import { headline, nextEdit, overBudget } from '../../src/memory/run/why.ts';
 import type { RunEvent } from '../api/answers.ts';
 import {
   END_LABELS,
@@ -57,6 +57,11 @@ export function RequestHead({ event }: { event: RunEvent }) {
           {over.join(' ')} <RuleLink {...WAITING_PAGE} />
         </p>
       )}
+      {nextEdit(event).map((said) => (
+        <p class="note" key="next">
+          {said}
+        </p>
+      ))}
       <Warnings codes={codes} />
       <Folded class="all-figures" summary="All figures">
         {() => <Figures event={event} />}

@@ -3,6 +3,7 @@
  * not, and because of what. Pure.
  */
 import type { Warning } from '../plan/warnings.ts';
+import type { NextMove } from '../replay/next-move-schema.ts';
 import type { Refusal } from '../replay/refusal.ts';
 import type { Trigger } from '../replay/trigger.ts';
 import type { RunEvent } from './event.ts';
@@ -58,6 +59,14 @@ const UNPLANNED: readonly Warning[] = ['upstream_state', 'unverified_key', 'too_
 const WAITING =
   'An edit is due, but waits until it pays, or frees `min_reclaim_tokens`; until then the view may exceed its budget.';
 
+/** Where the next edit comes, as the end of a sentence. */
+const NEXT_LABELS: Readonly<Record<NextMove['because'], string>> = {
+  budget: 'where the view reaches its budget',
+  cost: 'where it pays, or has waited long enough',
+  price_step: 'where each token begins to cost more',
+  window: 'where the model’s window is nearly full',
+};
+
 /** Who has chosen the mode `none`. */
 const NONE_FROM: Readonly<Record<RunEvent['source'], string>> = {
   request: 'The request itself says so.',
@@ -73,7 +82,14 @@ export function whyOf(event: RunEvent): string {
   const { mode, source, warnings } = event;
   const reasons = Object.entries(KEPT_FROM).filter(([code]) => warnings.includes(code));
   const none = mode === 'none' ? [NONE_FROM[source]] : [];
-  return [headline(event), ...none, ...reasons.map(([, said]) => said), ...overBudget(event)].join(' ');
+  const said = reasons.map(([, words]) => words);
+  return [headline(event), ...none, ...said, ...overBudget(event), ...nextEdit(event)].join(' ');
+}
+
+/** Where the next edit is expected, and because of what; empty if nobody knows. */
+export function nextEdit({ next_edit: next }: RunEvent): string[] {
+  if (!next) return [];
+  return [`The next edit is expected at about ${count(next.tokens)} tokens, ${NEXT_LABELS[next.because]}.`];
 }
 
 /** What was done, in one sentence: "38 messages are in a summary; 51,512 → 5,910 tokens, …". */
@@ -144,11 +160,8 @@ export function overBudget(event: RunEvent): string[] {
   const reasons = refusals(isSettled(event) ? [] : event.refused);
   if (over <= 0) return reasons;
   const head = `${observed ? 'What would be sent is' : 'It is'} ${count(over)} tokens over its budget of ${count(tokens?.budget ?? 0)}.`;
-  const next = event.next_edit
-    ? [`The next edit is expected at about ${count(event.next_edit.tokens)} tokens.`]
-    : [];
-  if (reasons.length > 0) return [head, ...reasons, ...next];
-  if (warnings.includes('waiting')) return [head, WAITING, ...next];
+  if (reasons.length > 0) return [head, ...reasons];
+  if (warnings.includes('waiting')) return [head, WAITING];
   return [head, 'Nothing more may be removed: what is left is recent, or always stays.'];
 }
 

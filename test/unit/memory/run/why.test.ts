@@ -91,6 +91,18 @@ describe('why a request was sent as it was', () => {
     expect(why(fields)).toBe(paragraph);
   });
 
+  it.each<[NonNullable<RunEvent['next_edit']>['because'], string]>([
+    ['budget', 'where the view reaches its budget'],
+    ['cost', 'where it pays, or has waited long enough'],
+    ['price_step', 'where each token begins to cost more'],
+    ['window', 'where the model’s window is nearly full'],
+  ])('says where the next edit comes of a request within its budget too: %s', (because, where) => {
+    const tokens = { ...LARGE, budget: 50_000 };
+    expect(why({ tokens, next_edit: { tokens: 96_000, because } })).toBe(
+      `60 messages were sent unchanged: 41,000 tokens, under the budget of 50,000. The next edit is expected at about 96,000 tokens, ${where}.`,
+    );
+  });
+
   it('says of a short one that it is short', () => {
     expect(why({ messages: 1 })).toBe('Short: 1 message was sent unchanged, well under the budget.');
   });
