@@ -1,6 +1,7 @@
 /** What a screen shows while something is loading, is empty, or has failed. */
 import type { ComponentChildren } from 'preact';
 import type { Loaded } from '../api/use-load.ts';
+import { visible } from '../read/visible.ts';
 
 /** Gray bars, about as high as what is loading. */
 export function Loading({ lines = 3, class: name = '' }: { lines?: number; class?: string }) {
@@ -27,20 +28,20 @@ interface FailedProps {
   readonly onAgain?: (() => void) | undefined;
 }
 
+const OFFLINE = 'This browser is offline. The page tries again when the connection is back.';
+
 /** Why it has failed, what can be done, and the id under which the Worker's log has it. */
 export function Failed({ failure: { code, message, status, requestId }, what, onAgain }: FailedProps) {
-  const isOffline = status === 0 && !navigator.onLine;
+  const why = status === 0 && !navigator.onLine ? OFFLINE : visible(message);
   return (
     <div class="state failed" role="alert">
       {what !== undefined && <b>{what} could not be read.</b>}
-      <p>
-        {isOffline ? 'This browser is offline. The page tries again when the connection is back.' : message}
-      </p>
+      <p>{why}</p>
       {status === 401 && onAgain && (
         <p>The key may have expired or been withdrawn: sign out, and enter another one.</p>
       )}
       <p class="note">
-        {code}
+        {visible(code)}
         {requestId !== undefined && (
           <>
             {' '}

@@ -405,6 +405,22 @@ describe('conversations that were made through the Worker', () => {
     expect(await page.locator('.request-row, .lead, .plot').count()).toBe(0);
   });
 
+  it('stay on the page while the browser is offline, and are read again after that', async () => {
+    // Its console names no status.
+    const page = await open({ key: KEY, expected: [404, Number.NaN] });
+    const rows = page.locator('.listing tbody tr');
+    await expect.poll(() => rows.count()).toBeGreaterThan(0);
+    await page.context().setOffline(true);
+    await page.locator('.totals-panel').getByText('30 days').click();
+    const alert = page.getByRole('alert').first();
+    await expect.poll(() => alert.innerText()).toMatch(/This browser is offline\.[\s\S]*Try again/);
+    expect(await rows.count()).toBeGreaterThan(0);
+    await page.context().setOffline(false);
+
+    await expect.poll(() => page.getByRole('alert').count()).toBe(0);
+    await expect.poll(() => page.locator('.totals-panel .lead').innerText()).toContain('In 30 days');
+  });
+
   it('are not there for another key', async () => {
     const page = await open({ key: OTHER_KEY, expected: [404] });
     await expect

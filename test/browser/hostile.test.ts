@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { axeViolations, expectShownWell, inspect } from '../support/browser/browser.ts';
+import { axeViolations, enterKey, expectShownWell, inspect } from '../support/browser/browser.ts';
 import { play, recorded } from '../support/browser/played.ts';
 import { deploy, KEY } from '../support/deployment/deployment.ts';
 
@@ -74,6 +74,15 @@ describe('a hostile transcript', () => {
     await expectHarmless(page);
     await dialog.getByRole('button', { name: 'Load more of it' }).click();
     await dialog.getByRole('button', { name: /^Show more/ }).click();
+    await expectHarmless(page);
+  });
+
+  it('is harmless in an error', async () => {
+    const page = await open({ expected: [503] });
+    const error = { message: `${MARKUP} ${BIDI}`, code: BIDI };
+    await page.route('**/v1/conversations?**', (route) => route.fulfill({ status: 503, json: { error } }));
+    await enterKey(page, KEY);
+    await expect.poll(() => page.getByRole('alert').count()).toBe(1);
     await expectHarmless(page);
   });
 
