@@ -46,6 +46,13 @@ describe('the release workflow', () => {
 
     expect(node?.with?.['node-version']).toBeGreaterThanOrEqual(24);
   });
+
+  it('names the image in lower case, which a registry requires and an owner’s name may not have', () => {
+    const tags = jobs.image?.steps.flatMap((step) => step.with?.tags ?? []).join('\n');
+
+    expect(tags).toContain('.outputs.tags');
+    expect(tags).not.toContain('github.repository');
+  });
 });
 
 describe('wrangler.toml', () => {
