@@ -45,3 +45,13 @@ function fail(message: string): never {
   console.error(message);
   process.exit(2);
 }
+
+/**
+ * Why a run with a key of OpenAI ended early, in a sentence.
+ *
+ * @returns undefined if the error is no answer of an API
+ */
+export function refusedRun(error: unknown): string | undefined {
+  if (!(error instanceof Error && 'status' in error)) return undefined;
+  return `The demo asked OpenAI, since OPENAI_API_KEY is set, and got: ${error.message}\nUnset it to let the demo's own model answer.`;
+}

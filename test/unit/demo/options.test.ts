@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readOptions } from '../../../demo/options.ts';
+import { readOptions, refusedRun } from '../../../demo/options.ts';
 import { ended } from '../../support/ended.ts';
 
 describe('the command line of the demo', () => {
@@ -23,5 +23,14 @@ describe('the command line of the demo', () => {
   it('refuses a mode that it does not know', async () => {
     const { code, stderr } = await ended(() => readOptions(['--mode', 'bogus']));
     expect([code, stderr]).toEqual([2, expect.stringMatching(/^--mode takes auto, compact, /)]);
+  });
+});
+
+describe('a run with a key of OpenAI that the API refuses', () => {
+  it('ends with a sentence that says how to run without, and other errors stay errors', () => {
+    const refused = Object.assign(new Error('401 Incorrect API key provided'), { status: 401 });
+
+    expect(refusedRun(refused)).toMatch(/OPENAI_API_KEY is set, and got: 401 Incorrect .*\nUnset it/);
+    expect(refusedRun(new TypeError('not a function'))).toBeUndefined();
   });
 });
