@@ -83,14 +83,12 @@ export const messagesBridge: Bridge = {
       ...otherFields(chat, notices),
     };
     const json = `${JSON.stringify(fields).slice(0, -1)},"messages":${messagesJson(body.turns)}}`;
+    const bytes = encoder.encode(json);
     return {
       path: 'messages',
       headers: [VERSION],
       listed: /"source":\{"type":"file"/.test(json) ? FILES : undefined,
-      body:
-        chat.messages.at(-1)?.role === 'assistant'
-          ? withTrimmedEnd(encoder.encode(json))
-          : encoder.encode(json),
+      body: chat.messages.at(-1)?.role === 'assistant' ? withTrimmedEnd(bytes) : bytes,
       reader: readerOf(formOf(chat, options), (writer) => new MessageFeed({ names, options }, writer)),
       notices: [...notices],
     };
