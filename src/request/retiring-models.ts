@@ -13,6 +13,9 @@ import { shutdownDate } from '../upstream/shutdown-dates.ts';
 /** How long before its last day a model is named. */
 const NOTICE_MS = 60 * DAY_MS;
 
+/** Between two runs of the scheduled handler (`crons` in wrangler.toml), in milliseconds. */
+export const RUNS_EVERY_MS = 15 * 60_000;
+
 interface RetiringModel {
   /** Where the deployment names it. */
   readonly setting: string;
@@ -79,8 +82,7 @@ function summarizerOf(setting: string, strategy: object | undefined): Configured
  * @param scheduledTime in milliseconds since the epoch
  */
 export async function warnOfRetirements(env: Env, scheduledTime: number): Promise<void> {
-  const time = new Date(scheduledTime);
-  if (time.getUTCHours() !== 0 || time.getUTCMinutes() >= CRON_MINUTES) return;
+  if (scheduledTime % DAY_MS >= RUNS_EVERY_MS) return;
   const config = readConfig(env);
   const log = createLog(config.logLevel);
   for (const { setting, model, on, replacement } of await retiringModels(config, scheduledTime))
@@ -92,6 +94,3 @@ export async function warnOfRetirements(env: Env, scheduledTime: number): Promis
       ...(replacement === null ? {} : { replacement }),
     });
 }
-
-/** The minutes between two runs (wrangler.toml). */
-const CRON_MINUTES = 15;

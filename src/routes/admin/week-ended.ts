@@ -4,11 +4,9 @@ import { DAY_MS, dateOfDay, dayOf, utcTimeOf } from '../../lib/utc-time.ts';
 import { logCaught } from '../../log.ts';
 import { netOf, paidOf } from '../../memory/run/day-sums.ts';
 import { summaryText } from '../../memory/run/period-summary.ts';
+import { RUNS_EVERY_MS } from '../../request/retiring-models.ts';
 import { servicesOf } from '../../request/services.ts';
 import { readOverview, TENANTS } from './overview.ts';
-
-/** Between runs (wrangler.toml). Sums come up to five minutes late, so the second one is taken. */
-const DUE_AFTER_MS = 15 * 60_000;
 
 /**
  * Sends the week that has ended on Sunday (UTC), in one run of the scheduled handler. Does nothing
@@ -19,8 +17,9 @@ const DUE_AFTER_MS = 15 * 60_000;
  * @returns whether it was due, so that the run has used its calls
  */
 export async function notifyWeek(env: Env, scheduledTime: number): Promise<boolean> {
-  const past = (scheduledTime % DAY_MS) - DUE_AFTER_MS;
-  if (utcTimeOf(new Date(scheduledTime)).weekday !== 1 || past < 0 || past >= DUE_AFTER_MS) return false;
+  // Sums come up to five minutes late, so the second run of the day is taken.
+  const isSecond = Math.floor((scheduledTime % DAY_MS) / RUNS_EVERY_MS) === 1;
+  if (utcTimeOf(new Date(scheduledTime)).weekday !== 1 || !isSecond) return false;
   const services = servicesOf(env);
   const { config, log, webhooks } = services;
   if (!webhooks.isOn || config.adminToken === undefined) return false;
