@@ -20,7 +20,8 @@ interface Packages {
 export async function install(folder: string, packages: Packages): Promise<void> {
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, 'package.json'), JSON.stringify({ private: true, ...packages }));
-  const options = ['--prefix', folder, '--no-audit', '--no-fund'];
+  // Its error names the code, which a silent npm that runs this would not print.
+  const options = ['--prefix', folder, '--no-audit', '--no-fund', '--loglevel', 'error'];
   await promisify(execFile)('npm', ['install', ...options]).catch(({ code, stderr }) => {
     const cause = /^npm error code (\w+)$/m.exec(`${stderr}`)?.[1] ?? code;
     const names = Object.entries(packages.dependencies).map(([name, version]) => `${name}@${version}`);

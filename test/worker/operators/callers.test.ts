@@ -176,7 +176,8 @@ describe('the operator’s routes of callers', () => {
     const register = env.TENANT_MEMORY.getByName(REGISTER) as DurableObjectStub<TenantMemory>;
     await register.see(new Tenants(env.PRECIS_SECRET).ofName(name).id);
     const today = dayOf(Date.now());
-    const monday = (today + 1 + ((10 - today) % 7)) * DAY_MS;
+    // The first after today. Day 0 was a Thursday.
+    const monday = (today + 7 - ((today + 3) % 7)) * DAY_MS;
     const hook = { WEBHOOK_URL: 'https://hooks.test/', WEBHOOK_SECRET: `whsec_${btoa('x'.repeat(24))}` };
     const sentAt = async (at: number, variables: Partial<Env>) => {
       vi.mocked(globalThis.fetch).mockClear();
