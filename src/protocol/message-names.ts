@@ -40,11 +40,15 @@ export abstract class NamedMessage<Facts extends MessageFacts = MessageFacts> {
   }
 
   private readIdentity(): string {
-    if (this.isAnswer) {
-      const { text, type } = this.content();
-      if (text !== '' && type !== 'application/json') return answerIdentity(text);
-    }
+    const text = this.isAnswer ? this.answerText() : '';
+    if (text !== '') return answerIdentity(text);
     return createHash('sha256').update(this.said()).digest('base64url');
+  }
+
+  /** The text of an answer; empty if that does not identify it. */
+  protected answerText(): string {
+    const { text, type } = this.content();
+    return type === 'application/json' ? '' : text;
   }
 
   /** What the message says, however it is written (`said.ts`). */

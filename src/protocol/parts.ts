@@ -5,7 +5,7 @@
 
 import { Buffer } from 'node:buffer';
 import { onlyOf } from '../lib/elements.ts';
-import { asObject, asString } from '../lib/json.ts';
+import { asObject, asObjects, asString } from '../lib/json.ts';
 import {
   type Attachment,
   type Content,
@@ -229,6 +229,12 @@ function attachmentIn(part: unknown): Attachment {
   return { kind, names: [...new Set(names)] };
 }
 
+/** The text of a thinking part: a string, or Mistral's list of text parts. */
+export function thoughtIn(thinking: unknown): string {
+  const parts = Array.isArray(thinking) ? asObjects(thinking).map(({ text }) => asString(text)) : [];
+  return asString(thinking) || parts.join('');
+}
+
 /** The text of a part, or its flat price; undefined for an unknown part. */
 function knownWeightOf(part: unknown, format: PartFormat): string | number | undefined {
   const text = format.textOf(part);
@@ -236,7 +242,7 @@ function knownWeightOf(part: unknown, format: PartFormat): string | number | und
   const price = format.priceOf(part);
   if (price > 0) return price;
   const { type, refusal, thinking, data } = asObject(part);
-  if (type === 'thinking') return asString(thinking);
+  if (type === 'thinking') return thoughtIn(thinking);
   // Nobody can read it, so it is counted as other encrypted content.
   if (type === 'redacted_thinking') return Math.ceil(asString(data).length / ENCRYPTED_CHARACTERS);
   return type === 'refusal' ? asString(refusal) : undefined;

@@ -1,9 +1,10 @@
 /** Extracts the text of an answer that closes a round: complete, and without tool calls. */
 
-import { asList, asObject, asObjects, asString, type JsonObject, parseJson } from '../../lib/json.ts';
+import { asList, asObject, asObjects, type JsonObject, parseJson } from '../../lib/json.ts';
 import type { AnswerGatherer } from '../answers/answer-format.ts';
 import type { Frame } from '../answers/sse.ts';
 import { plainDelta } from './plain-delta.ts';
+import { textIn } from './words.ts';
 
 /**
  * Finish reasons of answers that callers append to their array unchanged
@@ -26,7 +27,7 @@ export class StreamedAnswer implements AnswerGatherer {
     const choice = choiceOf(frame.json);
     if (!choice) return;
     const words = asObject(choice.delta);
-    this.content += asString(words.content);
+    this.content += textIn(words.content);
     this.calls ||= callsTools(words);
     this.finish ??= choice.finish_reason ?? undefined;
   }
@@ -41,7 +42,7 @@ export class StreamedAnswer implements AnswerGatherer {
 export function answerText(body: Uint8Array): string | undefined {
   const choice = choiceOf(parseJson(new TextDecoder().decode(body)));
   const words = asObject(choice?.message);
-  return closingText(asString(words.content), callsTools(words), choice?.finish_reason);
+  return closingText(textIn(words.content), callsTools(words), choice?.finish_reason);
 }
 
 function closingText(content: string, calls: boolean, finish: unknown): string | undefined {

@@ -5,7 +5,7 @@ import { type ToolResult, type ToolTurn, textOfResult } from '../answers/tool-tu
 import { inputText } from '../call-input.ts';
 import { appendTo, type LongerBody } from '../tools.ts';
 import { isThinkingList, PROVIDER_FIELDS, THINKING_BLOCKS } from './reasoning.ts';
-import { addPieces } from './thinking-pieces.ts';
+import { addedParts, addPieces } from './thinking-pieces.ts';
 
 const WHOLE = new Set<unknown>(['tool_calls', 'stop', 'function_call']);
 
@@ -114,6 +114,8 @@ export class GatheredMessage {
       else if (key === PROVIDER_FIELDS)
         this.fields[key] = this.providerFields(asObject(known), asObject(value));
       else if (typeof value === 'string' && typeof known === 'string') this.fields[key] = known + value;
+      else if (key === 'content' && known !== undefined && (Array.isArray(known) || Array.isArray(value)))
+        this.fields[key] = addedParts(known, value, this.whole.get(key));
       // Appends in place; a new list for each delta would be quadratic.
       else if (Array.isArray(value) && Array.isArray(known)) for (const item of value) known.push(item);
       else this.fields[key] = Array.isArray(value) ? [...value] : value;
@@ -136,7 +138,8 @@ export class GatheredMessage {
 
 /**
  * Adds a piece to a function call. The first id counts. A name that is repeated in full is not
- * appended.
+ * appended. A later piece may say of any field that it has nothing to add, such as of Gemini's
+ * signature (`extra_content`).
  */
 export function joined(call: CallPiece, piece: CallPiece): CallPiece {
   const name = nameOf(call);
@@ -144,7 +147,7 @@ export function joined(call: CallPiece, piece: CallPiece): CallPiece {
   const id = call.id || piece.id;
   return {
     ...call,
-    ...piece,
+    ...Object.fromEntries(Object.entries(piece).filter(([, value]) => value !== null)),
     ...(id === undefined ? {} : { id }),
     function: {
       ...call.function,

@@ -3,7 +3,7 @@
  * `joined-streams.ts`.
  */
 
-import { asList, asObject, asString, isObject, type JsonObject, parseJson } from '../../lib/json.ts';
+import { asList, asObject, isObject, type JsonObject, parseJson } from '../../lib/json.ts';
 import type { JoinedBodies, SaidAnswer } from '../answers/answer-format.ts';
 import { CountedAnswers } from '../answers/joined-answers.ts';
 import type { ToolTurn } from '../answers/tool-turn.ts';
@@ -12,7 +12,7 @@ import { holdsError } from './answer-error.ts';
 import { type CallPiece, GatheredMessage, isOtherCall, isSaid, isWhole, nameOf, turnOf } from './calls.ts';
 import { withMovedCitations } from './citations.ts';
 import { ThinkingIndices, withoutBlocks } from './thinking-pieces.ts';
-import { withoutWords } from './words.ts';
+import { textIn, withoutWords } from './words.ts';
 
 interface Choice {
   readonly message?: JsonObject;
@@ -83,7 +83,7 @@ export class JoinedChatBodies extends CountedAnswers implements JoinedBodies {
 
   /** Adds what the caller sees of an answer. */
   private add(message: JsonObject): void {
-    const before = asString(this.message.fields.content).length;
+    const before = textIn(this.message.fields.content).length;
     this.message.add(withMovedCitations(this.indices.shifted(message), before));
     this.message.begin();
     this.indices.begin();

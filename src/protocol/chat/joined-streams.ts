@@ -18,7 +18,7 @@
  * out.
  */
 
-import { asList, asObject, asString, isObject, type JsonObject } from '../../lib/json.ts';
+import { asList, asObject, isObject, type JsonObject } from '../../lib/json.ts';
 import type { JoinedStreams, SaidAnswer } from '../answers/answer-format.ts';
 import { CountedAnswers } from '../answers/joined-answers.ts';
 import { Frame } from '../answers/sse.ts';
@@ -40,7 +40,7 @@ import { withMovedCitations } from './citations.ts';
 import { plainDelta } from './plain-delta.ts';
 import { DONE } from './stream.ts';
 import { ThinkingIndices, withoutBlocks } from './thinking-pieces.ts';
-import { hasWords, withoutWords } from './words.ts';
+import { hasWords, textIn, withoutWords } from './words.ts';
 
 interface Choice {
   readonly index?: number;
@@ -111,7 +111,7 @@ export class JoinedChatStreams extends CountedAnswers implements JoinedStreams {
   }
 
   private get text(): string {
-    return asString(this.message.fields.content);
+    return textIn(this.message.fields.content);
   }
 
   end(): void {

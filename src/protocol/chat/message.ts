@@ -45,6 +45,7 @@ import {
   THINKING_LISTS,
   weightOfThinking,
 } from './reasoning.ts';
+import { textIn } from './words.ts';
 
 const ROLES: ReadonlyMap<string, Role> = new Map([
   ['user', 'user'],
@@ -214,6 +215,15 @@ export class ChatMessage extends NamedMessage<ChatFacts> implements WireMessage 
 
   protected get isAnswer(): boolean {
     return this.role === 'assistant' && this.calls.length === 0;
+  }
+
+  /** Clients may leave thinking out. */
+  protected override answerText(): string {
+    const span = this.contentSpan();
+    const parts = span?.kind === 'array' ? (jsonOf(this.body, span) as unknown[]) : [];
+    if (!parts.some(isThinking)) return super.answerText();
+    const isText = parts.every((part) => isThinking(part) || PARTS.textOf(part) !== undefined);
+    return isText ? textIn(parts) : '';
   }
 
   protected override said(): Uint8Array {

@@ -4,7 +4,7 @@
  */
 import { asObject, asObjects, asString } from '../../lib/json.ts';
 import type { Weight } from '../../memory/conversation/message.ts';
-import { ENCRYPTED_CHARACTERS } from '../parts.ts';
+import { ENCRYPTED_CHARACTERS, thoughtIn } from '../parts.ts';
 
 /** Text, by DeepSeek, vLLM and others. */
 export const REASONING_TEXTS: readonly string[] = ['reasoning_content', 'reasoning'];
@@ -51,7 +51,7 @@ export function isReasoning(field: string): boolean {
 export function weightOfThinking(list: unknown): Weight {
   const parts = asObjects(list);
   const texts = parts
-    .flatMap(({ text, summary, thinking }) => [text, summary, thinking].map(asString))
+    .flatMap(({ text, summary, thinking }) => [asString(text), asString(summary), thoughtIn(thinking)])
     .filter(Boolean);
   const encrypted = parts.reduce(
     (sum, { data }) => sum + Math.ceil(asString(data).length / ENCRYPTED_CHARACTERS),

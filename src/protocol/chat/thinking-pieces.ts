@@ -3,6 +3,9 @@
  * signature last. OpenRouter gives all pieces of a block the same `index`
  * (https://github.com/agno-agi/agno/issues/8794, 2026-07-07). LiteLLM gives none, and a block ends
  * with its signature. A piece is no block, so one that is sent by itself is refused.
+ *
+ * Mistral's thinking is among the parts of the content, a part for each piece, and the text after
+ * it comes as strings (https://docs.mistral.ai/capabilities/reasoning).
  */
 import { asObject, isObject, type JsonObject } from '../../lib/json.ts';
 import { isThinking, isThinkingList, PROVIDER_FIELDS, THINKING_BLOCKS } from './reasoning.ts';
@@ -21,6 +24,38 @@ export function addPieces(blocks: unknown[], pieces: readonly unknown[], since =
     if (at < 0) blocks.push(piece);
     else blocks[at] = joined(asObject(blocks[at]), piece as JsonObject);
   }
+}
+
+/**
+ * Adds a content to another one, of which at least one is a list of parts.
+ *
+ * @param since see `addPieces`
+ */
+export function addedParts(known: unknown, added: unknown, since = 0): unknown[] {
+  const parts = partsOf(known);
+  for (const piece of partsOf(added)) {
+    const at = parts.length - 1;
+    const both = at < since ? undefined : joinedPart(asObject(parts[at]), asObject(piece));
+    if (both) parts[at] = both;
+    else parts.push(piece);
+  }
+  return parts;
+}
+
+/** Itself, if it is a list. */
+function partsOf(content: unknown): unknown[] {
+  if (Array.isArray(content)) return content;
+  return (content ?? '') === '' ? [] : [{ type: 'text', text: content }];
+}
+
+/** Undefined where a piece begins another part. */
+function joinedPart(last: JsonObject, { type, ...piece }: JsonObject): JsonObject | undefined {
+  if (last.type !== type || last.signature) return undefined;
+  const [known, more] = [last, piece].map(({ text, thinking }) => (type === 'text' ? text : thinking));
+  if (type === 'text' && typeof known === 'string' && typeof more === 'string')
+    return { ...last, ...piece, text: known + more };
+  if (type !== 'thinking' || !Array.isArray(known) || !Array.isArray(more)) return undefined;
+  return { ...last, ...piece, thinking: addedParts([...known], more) };
 }
 
 /** The block that a piece continues; -1 if it begins one. */

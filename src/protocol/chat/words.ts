@@ -1,5 +1,5 @@
 /** The words of a message or a delta: all that a reader takes for the answer's text. */
-import { asList, type JsonObject } from '../../lib/json.ts';
+import { asList, asObjects, asString, type JsonObject } from '../../lib/json.ts';
 import { isThinking } from './reasoning.ts';
 
 /** What says something of the text, or replaces it. */
@@ -19,6 +19,14 @@ export function withoutWords(fields: JsonObject): JsonObject {
   const others = Object.entries(fields).filter(([key]) => !OF_TEXT.has(key));
   const thoughts = asList(content).filter((part) => !isWord(part));
   return { ...Object.fromEntries(others), ...(thoughts.length > 0 ? { content: thoughts } : {}) };
+}
+
+/** The text of a content: of all its texts, where it is a list of parts. */
+export function textIn(content: unknown): string {
+  if (!Array.isArray(content)) return asString(content);
+  return asObjects(content)
+    .map(({ type, text }) => (type === 'text' ? asString(text) : ''))
+    .join('');
 }
 
 /** Undefined for a content that is thinking alone, or an empty list. */

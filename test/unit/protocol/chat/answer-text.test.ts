@@ -53,6 +53,19 @@ function streamed(events: readonly string[]): string | undefined {
 
 const call = { index: 0, id: 'call_1', type: 'function', function: { name: 'f', arguments: '{}' } };
 
+it('an answer in parts has the text of its text parts, whole and streamed', () => {
+  const thought = { type: 'thinking', thinking: [{ type: 'text', text: 'Hm.' }] };
+  const content = [thought, { type: 'text', text: 'Seven' }];
+  const choices = [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }];
+  expect(answerText(encode({ choices }))).toBe('Seven');
+  const pieces = [[thought], [{ type: 'text', text: 'Sev' }], 'en'];
+  const events = pieces.map((piece) =>
+    JSON.stringify({ choices: [{ index: 0, delta: { content: piece }, finish_reason: null }] }),
+  );
+  const end = JSON.stringify({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] });
+  expect(streamed([...events, end])).toBe('Seven');
+});
+
 describe('the text of an answer', () => {
   it.each<[string, Said[], string | undefined]>([
     ['is what it says', [{ content: 'Hello, wörld 😀' }], 'Hello, wörld 😀'],

@@ -34,6 +34,25 @@ describe('the joined bodies of chat', () => {
     expect(answers.take(body)).toBe(body);
   });
 
+  it('has the words of all answers, whether they come as a text or as parts', () => {
+    const answer = (content: unknown, calls: readonly object[]): Uint8Array => {
+      const message = { role: 'assistant', content, tool_calls: calls };
+      return encoder.encode(JSON.stringify({ id: 'c1', choices: [{ message, finish_reason: 'stop' }] }));
+    };
+    const thought = { type: 'thinking', thinking: [{ type: 'text', text: 'Hm.' }] };
+    const said = { type: 'text', text: 'I look.' };
+    const spoken = (first: unknown, second: unknown): unknown => {
+      const answers = new JoinedChatBodies(OURS, () => true);
+      expect(taken(answers, answer(first, [ours]))).toBeUndefined();
+      return taken(answers, answer(second, [])).choices[0].message.content;
+    };
+    const seven = { type: 'text', text: ' Seven.' };
+    expect(spoken([thought, said], ' Seven.')).toEqual([thought, said, seven]);
+    expect(spoken('I look.', [thought, seven])).toEqual([said, thought, seven]);
+    expect(spoken([thought], [thought, seven])).toEqual([thought, thought, seven]);
+    expect(spoken(null, [thought, seven])).toEqual([thought, seven]);
+  });
+
   it('has the details of all completions, and of the last prompt', () => {
     const answers = new JoinedChatBodies(OURS, () => true);
     const usage = (reasoning: number, cached: number) => ({

@@ -285,6 +285,47 @@ describe('thinking in pieces', () => {
     });
   });
 
+  it('is sent as parts of the content, with the text that comes after it as strings', () => {
+    const { turns, shown } = turnsOf();
+    const thought = (...texts: string[]): Json => ({
+      type: 'thinking',
+      thinking: [{ type: 'text', text: texts.join('') }],
+    });
+    const pieces = [[thought('I ')], [thought('look.')], 'Let me ', 'see.', [{ type: 'text', text: ' So' }]];
+    shown(...pieces.map((content) => ({ delta: { content } })), ofOurs);
+    expect(turns.turn?.messages[0]).toMatchObject({
+      content: [thought('I look.'), { type: 'text', text: 'Let me see. So' }],
+    });
+    turns.begin();
+    shown({ delta: { content: [thought('Yes.')] } }, { delta: { content: ' Seven.' } }, { finish: 'stop' });
+    // Clients that show no thinking send the text back.
+    expect(JSON.parse(turns.said?.json ?? '').content).toBe('Let me see. So Seven.');
+  });
+
+  it('keeps parts that are whole apart', () => {
+    const { turns, shown } = turnsOf();
+    const parts = [
+      { type: 'text', text: 'First.' },
+      { type: 'thinking', thinking: [{ type: 'text', text: 'a' }], signature: 's0' },
+      { type: 'thinking', thinking: [{ type: 'text', text: 'b' }], signature: 's1' },
+      { type: 'thinking', thinking: 'c', signature: 's2' },
+      { type: 'reference', reference_ids: [1] },
+    ];
+    shown({ delta: { content: '' } }, ...parts.map((part) => ({ delta: { content: [part] } })), ofOurs);
+    expect(turns.turn?.messages[0]).toMatchObject({ content: parts });
+  });
+
+  it('that signs a call stays where a later piece says nothing of it', () => {
+    const { turns, shown } = turnsOf();
+    const signed = { extra_content: { google: { thought_signature: 's0' } } };
+    shown(
+      calling({ ...named('retrieve_ref', 0, 'x'), ...signed }),
+      calling({ ...more('{}'), id: null, type: null, extra_content: null }),
+      { finish: 'tool_calls' },
+    );
+    expect(turns.turn?.messages[0]).toMatchObject({ tool_calls: [{ id: 'x', ...signed }] });
+  });
+
   it('has indices that go on after an answer', () => {
     const { turns, shown } = turnsOf();
     shown({ delta: listed(detail({ text: 'I look.', signature: 's0' })) }, ofOurs);

@@ -97,11 +97,40 @@ describe('the weight of a chat message', () => {
     expect(message?.otherTexts()).toEqual(['no', 'thought', 'f', 'i']);
   });
 
+  it('is the thinking among its parts, as a text or as a list of texts', () => {
+    const said = { type: 'text', text: 'Yes.' };
+    const [listed, plain] = read([
+      assistant([{ type: 'thinking', thinking: [{ type: 'text', text: 'Hm.' }] }, said]),
+      assistant([{ type: 'thinking', thinking: 'Hm.' }, said]),
+    ]);
+    for (const message of [listed, plain]) {
+      expect(message?.content().weight.texts).toEqual(['Hm.', 'Yes.']);
+      expect(message?.thinking()?.weight.texts).toEqual(['Hm.']);
+    }
+  });
+
   it('is nothing for content that is null or absent', () => {
     expect(
       read([assistant(null), { role: 'assistant' }]).map((message) => message.content().weight.texts),
     ).toEqual([[], []]);
   });
+});
+
+it('an answer of chat says the same with thinking among its parts and without', () => {
+  const thought = { type: 'thinking', thinking: [{ type: 'text', text: 'Hm.' }] };
+  const said = [
+    { type: 'text', text: 'Y' },
+    { type: 'text', text: 'es.' },
+  ];
+  const image = { type: 'image_url', image_url: { url: 'https://shop.test/a.png' } };
+  const [whole, plain, other, drawn] = read([
+    assistant([thought, ...said]),
+    assistant('Yes.'),
+    assistant([thought, ...said, { type: 'text', text: '!' }]),
+    assistant([thought, ...said, image]),
+  ]).map(({ identity }) => identity);
+  expect(whole).toBe(plain);
+  expect(new Set([whole, other, drawn]).size).toBe(3);
 });
 
 describe('an edited chat body', () => {
