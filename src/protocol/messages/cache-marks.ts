@@ -228,11 +228,14 @@ function movedMarks(
   // A place with a mark of the caller's needs no other one.
   const mayTake = (place: MarkPlace): boolean =>
     place.entry !== undefined || marks.has(place.at) || isFree(place);
-  /** Where nothing is before a summary that opens a message: after that message. */
+  /**
+   * Where nothing is before a summary that opens a message: the first place after it, up to that
+   * message. So marks keep their order.
+   */
   const openedBehind = (index: number): MarkPlace | undefined => {
     if (opened === undefined || opened <= index) return undefined;
     const hasOther = [...marks.keys()].some((at) => at > index && at <= opened && !left.has(at));
-    return hasOther ? undefined : { at: opened };
+    return hasOther ? undefined : places.find((place) => place.at > index && mayTake(place));
   };
   for (const [index, found] of marks) {
     if (!left.has(index)) continue;

@@ -140,6 +140,31 @@ describe('marks of the cache in Messages', () => {
     ]);
   });
 
+  it('keep their order where a request stays before the message that opens with a summary', () => {
+    const request = read([
+      user('One.'),
+      assistant(text('1', { cache_control: LONG })),
+      user('Two.'),
+      assistant(text('2', { cache_control: MARK })),
+      user('Three.'),
+      assistant(text('3', { cache_control: MARK })),
+      user('Four.'),
+    ]);
+    const summary = {
+      block: 'A summary.',
+      covers: [0, 5] as const,
+      form: 'request' as const,
+      request: { message: 6, opening: 0 },
+      tokens: 1,
+    };
+    const body = written(request, { dropped: new Set([0, 1, 3, 4, 5]), summary });
+    expect(violations(body)).toEqual([]);
+    expect(body.messages).toEqual([
+      user([text('Two.', { cache_control: LONG })]),
+      user('A summary.\n\nFour.'),
+    ]);
+  });
+
   it('of Precis replace a null', () => {
     const request = read([
       ...STEP.slice(0, 2),
