@@ -16,11 +16,12 @@
  *   `code_interpreter.container`, `mcp.connector_id`, `.tunnel_id` and `.server_url`,
  *   `image_generation.input_image_mask.file_id`, `shell.environment` (a container, `file_ids`,
  *   skills).
- * - `prompt`, `previous_response_id`, `conversation`; `background` answers are always stored.
+ * - `prompt`, `previous_response_id`, `conversation`, and
+ *   `prompt_cache_options.comparison_response_id`; `background` answers are always stored.
  *   Chat's `store`, `messages[].audio.id`, `audio.voice.id`.
  *
  * In Anthropic's Messages: `source.file_id`, `container` with its skills, `mcp_servers`,
- * `user_profile_id`, and tools that run code
+ * `user_profile_id`, `diagnostics.previous_message_id`, and tools that run code
  * (https://platform.claude.com/docs/en/api/messages/create).
  *
  * Item kinds and tool types are allowed by list, so future ones are refused. Everything else is
@@ -74,7 +75,7 @@ const MESSAGES_TOOLS = wordsOf(
 /** Fields that refer to stored things or to other servers, wherever they are. */
 const NAMES = wordsOf(
   'file_id file_ids vector_store_id vector_store_ids container container_id skill_id connector_id tunnel_id server_url mcp_servers',
-  'previous_response_id response_id conversation thread_id assistant_id prompt_id data_sources background_options user_profile_id',
+  'previous_response_id comparison_response_id response_id previous_message_id conversation thread_id assistant_id prompt_id data_sources background_options user_profile_id',
 );
 
 /**

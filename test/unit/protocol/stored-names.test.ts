@@ -1,7 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readChatRequest } from '../../../src/protocol/chat/request.ts';
+import { readMessagesRequest } from '../../../src/protocol/messages/request.ts';
 import { readResponsesRequest } from '../../../src/protocol/responses/request.ts';
+
+const READERS = {
+  chat: readChatRequest,
+  responses: readResponsesRequest,
+  messages: readMessagesRequest,
+} as const;
+type Protocol = keyof typeof READERS;
 
 const nothing = { items: new Set<string>(), tools: new Set<string>() };
 const message = { role: 'user', content: 'Hello' };
@@ -10,9 +18,9 @@ const message = { role: 'user', content: 'Hello' };
  * The field that a body of one of the protocols is refused for; undefined if it names nothing
  * stored.
  */
-function found(protocol: 'chat' | 'responses', body: object | string, opened = nothing): string | undefined {
+function found(protocol: Protocol, body: object | string, opened = nothing): string | undefined {
   const bytes = new TextEncoder().encode(typeof body === 'string' ? body : JSON.stringify(body));
-  const read = protocol === 'chat' ? readChatRequest(bytes) : readResponsesRequest(bytes);
+  const read = READERS[protocol](bytes);
   if (!read.ok) throw new Error(read.reason.message);
   const name = read.value.storedName(opened);
   if (name) expect(name.message.startsWith(name.param)).toBe(true);
@@ -22,6 +30,17 @@ function found(protocol: 'chat' | 'responses', body: object | string, opened = n
 const inItems = (...input: unknown[]) => found('responses', { model: 'm', input });
 const inTools = (...tools: unknown[]) => found('responses', { model: 'm', input: 'x', tools });
 const inMessages = (...messages: unknown[]) => found('chat', { model: 'm', messages });
+
+it('an answer that the vendor would compare a request with is stored', () => {
+  const compared = { prompt_cache_options: { comparison_response_id: 'resp_1' } };
+  expect(found('responses', { model: 'm', input: 'x', ...compared })).toBe(
+    'prompt_cache_options.comparison_response_id',
+  );
+  const diagnostics = (previous_message_id: string | null) =>
+    found('messages', { model: 'm', messages: [message], diagnostics: { previous_message_id } });
+  expect(diagnostics('msg_1')).toBe('diagnostics.previous_message_id');
+  expect(diagnostics(null)).toBeUndefined();
+});
 
 describe('an item of a body', () => {
   it.each([
