@@ -4,6 +4,7 @@
  * has ended, in the tenant's object. Nothing is asked for a caller without limits.
  */
 import { bufferOf } from '../../lib/bytes.ts';
+import { asObjects } from '../../lib/json.ts';
 import { longestAnswerOf } from '../../memory/models/facts.ts';
 import type { Schedule } from '../../memory/models/schedule.ts';
 import {
@@ -49,6 +50,7 @@ const PRICED = ['model', 'service_tier', 'speed', 'prompt_cache_options'] as con
 const FIELDS = [...PRICED, ...OUTPUT_FIELDS, ...OTHER_MODELS];
 
 type Fields = ReadonlyMap<string, unknown>;
+type Field = (name: string) => unknown;
 
 /** A model that may be asked, as a server may read its request. */
 interface PricedModel {
@@ -103,13 +105,16 @@ export class Spending {
    */
   async begin(call: SentCall): Promise<SpendingCall | undefined> {
     const readings = readingsOf(call.body, FIELDS).map((fields) => ({
-      field: (name: string): unknown => fields.get(name),
+      field: ((name) => fields.get(name)) as Field,
       names: this.modelNames(call.body, fields),
     }));
     if (COUNTING.has(call.path) || !counts(this.limits)) return undefined;
     const { services } = this;
     const input = call.tokens ?? Math.ceil(call.body.length / BYTES_PER_TOKEN);
-    const asked = readings.flatMap(({ field, names }) => names.map((name) => ({ name, field })));
+    const asked = readings.flatMap(({ field, names }) => [
+      ...names.map((name) => ({ name, field })),
+      ...ownFieldsOf(field),
+    ]);
     // What a gateway asks instead of a model may write longer answers.
     const outputs = asked.map(({ name, field }) =>
       mostOutput(call.path, name, field, longestAnswerOf(name, services.config.modelWindows)),
@@ -238,7 +243,7 @@ export class Spending {
   private pricedModel(
     name: string,
     { path, body }: SentCall,
-    field: (name: string) => unknown,
+    field: Field,
     most: { readonly input: number; readonly output: number },
   ): PricedModel {
     const priced = { model: name, field };
@@ -311,6 +316,15 @@ export class Spending {
 /** The object does not answer. @throws ApiError `store_failed` */
 function unknown(): never {
   throw new ApiError('store_failed', 'What this API key may spend could not be checked; try again.');
+}
+
+/** Models that are asked instead, with fields of their own that replace the request's. */
+function ownFieldsOf(field: Field): readonly { readonly name: string; readonly field: Field }[] {
+  return asObjects(field('fallbacks')).flatMap((other) =>
+    typeof other.model === 'string'
+      ? [{ name: other.model, field: (name: string) => other[name] ?? field(name) }]
+      : [],
+  );
 }
 
 function unpriced(model: string, param: string): ApiError {

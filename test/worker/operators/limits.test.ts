@@ -384,6 +384,13 @@ describe('models that a gateway may ask instead of one', () => {
     expect(codes.filter((code) => code === 'ok')).toHaveLength(1);
   });
 
+  it('is reserved with what it may write instead, if it says so itself', async () => {
+    const { chat, codeOf } = limited({ usd_per_day: dollars(2 * PRICE - 1) });
+    const asked = { ...QUESTION, fallbacks: [{ model: MODEL, max_tokens: 30_000 }] };
+    const codes = await Promise.all(Array.from({ length: 5 }, () => codeOf(chat(asked))));
+    expect(codes.filter((code) => code === 'ok')).toHaveLength(1);
+  });
+
   it('count at the price of the one that has answered, and of the dearest where none is named', async () => {
     const dear = 1_000 * 2_000 + 100 * 8_000;
     const { chat, upstream, days } = limited({ usd_per_day: 10 });
@@ -402,6 +409,7 @@ describe('models that a gateway may ask instead of one', () => {
   it.each([
     ['a model without a price', { models: ['a-model-of-nobody'] }],
     ['a list that can’t be read', { fallbacks: [7] }],
+    ['a tier without a price', { fallbacks: [{ model: DEAR, speed: 'fast' }] }],
     ['another spelling', { Model: DEAR }],
     ['several in one name', { model: `${MODEL},${DEAR}` }],
   ])('are refused under a budget: %s', async (_, more) => {
