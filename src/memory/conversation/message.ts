@@ -97,6 +97,8 @@ export interface Thinking {
   readonly blocks: number;
   /** Whether the message has nothing else. Without its thinking it leaves. */
   readonly isAll: boolean;
+  /** Whether the message is sent with it, although the API leaves it out. */
+  readonly stays?: boolean;
   /** Whether the message begins with it. Absent: its protocol has one place for it. */
   readonly isFirst?: boolean;
 }

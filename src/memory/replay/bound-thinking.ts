@@ -29,7 +29,8 @@ export function thinkingIn(
     if (beside && beside.blocks > 0) return beside;
     const thinking = message.thinking();
     if (!thinking) return undefined;
-    const { blocks, isAll } = thinking;
+    const { blocks, isAll, stays = false } = thinking;
+    if (stays) return { tokens: 0, blocks };
     const tokens = isAll
       ? counter.message(message)
       : counter.weight(`thinking:${message.digest}`, () => thinking.weight);

@@ -33,28 +33,42 @@ import { NamedMessage } from '../message-names.ts';
 import type { WireMessage } from '../model-request.ts';
 import { plain, sumOfWeights, withEncrypted } from '../parts.ts';
 import { Item, type ItemFacts } from './item.ts';
-import { reasoningIn, thinkingAmong } from './past-reasoning.ts';
+import { needsReasoning, reasoningIn, thinkingAmong } from './past-reasoning.ts';
 
 /** Items whose content may be a list of parts. */
 const MARKABLE: ReadonlySet<string> = new Set(['message', 'function_call_output', 'custom_tool_call_output']);
 
 const COMMA = new TextEncoder().encode(',');
 
+/** What a request says of all its items. */
+interface Terms {
+  readonly deferred: DeferredTools;
+  /** Whether the API leaves out thinking before which something has changed. */
+  readonly dropsThinking: boolean;
+}
+
 /** A message: a single item, or all items of one turn of the model. */
 export class ItemGroup extends NamedMessage implements WireMessage {
   readonly items: readonly Item[];
   readonly role: Role;
   readonly continues: boolean;
+  /**
+   * Whether its thinking stays whatever has changed before it: where that is no error, items that
+   * are known by their ids are still refused without it.
+   */
+  keepsThinking = false;
   private readonly body: Uint8Array;
   private readonly kept: KeptContents;
-  private readonly deferred: DeferredTools | undefined;
+  /** The one with the reasoning that led to it. */
+  private readonly thought: ItemGroup | undefined;
+  private readonly terms: Terms | undefined;
 
   /**
    * @param items at least one
    * @param before the group before it
    * @param kept shared by all groups of the body
    * @param facts of a group with the same bytes and the same messages before it
-   * @param deferred the tools of the request
+   * @param terms of the request
    */
   constructor(
     body: Uint8Array,
@@ -62,16 +76,18 @@ export class ItemGroup extends NamedMessage implements WireMessage {
     before?: ItemGroup,
     kept = new KeptContents(),
     facts: MessageFacts = {},
-    deferred?: DeferredTools,
+    terms?: Terms,
   ) {
     super(facts);
     this.body = body;
-    this.deferred = deferred;
+    this.terms = terms;
     this.kept = kept;
     this.items = items;
     this.role = items[0]?.role ?? 'preamble';
     this.continues =
       this.role === 'assistant' && !this.hasReasoning && (before?.hasReasoning || before?.continues || false);
+    this.thought = this.hasReasoning ? this : this.continues ? before?.thought : undefined;
+    if (terms?.dropsThinking && this.thought && items.some(needsReasoning)) this.thought.keepsThinking = true;
   }
 
   private get hasReasoning(): boolean {
@@ -113,7 +129,7 @@ export class ItemGroup extends NamedMessage implements WireMessage {
       LOADING.includes(type) ? loadedBy(jsonOf(this.body, span)) : [],
     );
     if (this.facts.loaded.length === 0) return undefined;
-    return this.deferred?.needs(this.facts.loaded) ? 'needed' : 'idle';
+    return this.terms?.deferred.needs(this.facts.loaded) ? 'needed' : 'idle';
   }
 
   /** Whether an item refers to one stored upstream. */
@@ -189,7 +205,8 @@ export class ItemGroup extends NamedMessage implements WireMessage {
   }
 
   thinking(): Thinking | undefined {
-    return this.role === 'assistant' ? thinkingAmong(this.items) : undefined;
+    const found = this.role === 'assistant' ? thinkingAmong(this.items) : undefined;
+    return found && this.keepsThinking ? { ...found, stays: true } : found;
   }
 
   private get first(): Item {
@@ -227,7 +244,7 @@ export function groupItems(
   spans: readonly JsonSpan[],
   known: KnownMessages<MessageFacts, ItemFacts>,
   kept: KeptContents,
-  deferred?: DeferredTools,
+  terms: Terms,
 ): ItemGroup[] {
   const groups: Item[][] = [];
   for (const [index, span] of spans.entries()) {
@@ -241,7 +258,7 @@ export function groupItems(
   return groups.map((items) => {
     const facts = known.at(first, items.length);
     first += items.length;
-    before = new ItemGroup(body, items, before, kept, facts, deferred);
+    before = new ItemGroup(body, items, before, kept, facts, terms);
     return before;
   });
 }

@@ -12,6 +12,11 @@ import type { Item } from './item.ts';
  */
 const FREE = new Set(['message', 'function_call', 'custom_tool_call']);
 
+/** Whether an item of the model's is one that the API knows by its id, with its reasoning. */
+export function needsReasoning({ type, role }: Item): boolean {
+  return role === 'assistant' && type !== 'reasoning' && !FREE.has(type);
+}
+
 /** The reasoning among the items of a turn of the model, if all others are without it. */
 export function reasoningIn(items: readonly Item[]): Reasoning | undefined {
   const thoughts = items.filter(({ type }) => type === 'reasoning');

@@ -10,6 +10,7 @@ import { asList, asObject, asObjects } from '../../lib/json.ts';
 import type { Result } from '../../lib/result.ts';
 import type { Content, MessageFacts } from '../../memory/conversation/message.ts';
 import { isClaude } from '../../memory/models/families.ts';
+import { dropsThinking, reasoningTermsOf } from '../../memory/models/past-reasoning.ts';
 import type { View } from '../../memory/plan/view.ts';
 import { type BodyFault, invalidMessages, isOwnField, scanBody } from '../body.ts';
 import { type CacheMarks, CLAUDE_MARKS, NO_EDITS, OPENAI_MARKS } from '../edits.ts';
@@ -89,11 +90,14 @@ export class ResponsesRequest extends ModelRequest {
     const before = instructions?.kind === 'string' ? [fieldValue(bytes, instructions)] : [];
     const known = new KnownMessages<MessageFacts, ItemFacts>(shared, before);
     this.before = before.map((value, at) => new Text(value, 'preamble', known.before(at)));
-    const deferred = new DeferredTools(() => this.listedTools());
+    const terms = {
+      deferred: new DeferredTools(() => this.listedTools()),
+      dropsThinking: dropsThinking(reasoningTermsOf(this.model)),
+    };
     const conversation =
       input?.kind === 'string'
         ? [new Text(fieldValue(bytes, input), 'user')]
-        : groupItems(bytes, input?.items ?? [], known, this.kept, deferred);
+        : groupItems(bytes, input?.items ?? [], known, this.kept, terms);
     this.list = input;
     this.messages = [...this.before, ...conversation];
     this.tooManyMessages = input?.kind === 'array' && !input.items;

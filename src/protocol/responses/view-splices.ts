@@ -43,7 +43,8 @@ export function viewSplices(
   const recapped = recap && items.findLast(({ index }) => index === recap.after)?.item.span;
   const repeated = repeatedOf(bytes, messages, view);
   const isLeft = (item: Item, index: number): boolean =>
-    repeated.has(item) || (item.type === 'reasoning' && isCleared(view, index, thinkingFrom));
+    repeated.has(item) ||
+    (item.type === 'reasoning' && isCleared(view, messages[index], index, thinkingFrom));
   const cuts = cutMembers(
     items.map(({ item }) => item.span),
     (place) => {
@@ -107,13 +108,21 @@ function withoutTheirIds(
   thinkingFrom: number,
 ): ReadonlySet<number> {
   const found = new Set<number>();
-  for (const [index, { role, continues }] of messages.entries())
-    if (role === 'assistant' && (isCleared(view, index, thinkingFrom) || (continues && found.has(index - 1))))
+  for (const [index, message] of messages.entries()) {
+    const goesOn = message.continues && found.has(index - 1);
+    if (message.role === 'assistant' && (isCleared(view, message, index, thinkingFrom) || goesOn))
       found.add(index);
+  }
   return new Set([...found].filter((index) => !view.dropped.has(index)));
 }
 
-function isCleared(view: EditedView, index: number, thinkingFrom: number): boolean {
+function isCleared(
+  view: EditedView,
+  message: WireMessage | undefined,
+  index: number,
+  thinkingFrom: number,
+): boolean {
+  if (message instanceof ItemGroup && message.keepsThinking) return false;
   if (index < thinkingFrom) return true;
   return view.removals.get(index)?.some(({ kind }) => kind === 'reasoning') ?? false;
 }

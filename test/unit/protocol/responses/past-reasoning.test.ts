@@ -162,6 +162,54 @@ describe('old reasoning items', () => {
   );
 });
 
+describe('reasoning that the API leaves out by itself', () => {
+  const viewOfDropped = (input: readonly Item[], model: string) => {
+    const body = JSON.stringify({ model, store: true, input });
+    const read = readResponsesRequest(new TextEncoder().encode(body));
+    if (!read.ok) throw new Error(read.reason.message);
+    const viewed = viewOfRequest(read.value, { mode: 'compact', compact_trigger_turns: 1, compact_keep: 1 });
+    return { ...viewed, sent: JSON.parse(new TextDecoder().decode(viewed.bytes)) };
+  };
+  const oldIn = (input: readonly Item[]) => thoughtsIn(input).filter((id) => id !== 'rs_d');
+  const answered = [asksTool('z'), tells('z', lines(60))];
+  const call = (type: string): Item => ({ type, id: 'x_1', call_id: 'call_x', action: {} });
+
+  it.each<[what: string, old: Item[], kept: string[]]>([
+    ['a search', [reasoning('a'), searched('1'), says('a')], ['rs_a']],
+    ['a search behind words', [reasoning('a'), says('a'), searched('1'), says('b')], ['rs_a']],
+    ['a search behind two messages', [reasoning('a'), says('a'), says('b'), searched('1')], ['rs_a']],
+    ['one of two', [reasoning('a'), searched('1'), reasoning('b'), says('b')], ['rs_a', 'rs_b']],
+    [
+      'a shell',
+      [reasoning('a'), call('shell_call'), { type: 'shell_call_output', call_id: 'call_x', output: [] }],
+      ['rs_a'],
+    ],
+    ['words', [reasoning('a'), says('a')], []],
+    ['a search of another answer', [reasoning('a'), says('a'), asks('go'), searched('1')], []],
+  ])('stays before %s, which is refused without it', (_, old, kept) => {
+    const input = [asks('go'), ...old, asks('look'), ...answered, ...NEW];
+    const { sent, report, view } = viewOfDropped(input, 'gpt-6.2-sol');
+    expect(report.applied_edits.map(({ type }) => type)).toContain('compact');
+    expect(oldIn(sent.input)).toEqual(kept);
+    expect(responsesViolations(sent, { reasoned: reasonedIn(input) })).toEqual([]);
+    expect(report.tokens?.after).toBe(view.tokens);
+    // Where an error says that it has changed, all of it leaves.
+    expect(oldIn(viewOfDropped(input, 'claude-opus-5-5').sent.input)).toEqual([]);
+  });
+
+  it('counts as it is sent, and as lost', () => {
+    const old = (thought: Item) => [
+      ...[asks('go'), thought, searched('1'), says('a'), asks('look'), ...answered],
+      ...NEW,
+    ];
+    const [some, more] = [60, 120].map((size) =>
+      viewOfDropped(old(reasoning('a', { encrypted_content: 'gAAAAABo'.repeat(size) })), 'gpt-6.2-sol'),
+    );
+    expect((more?.report.tokens?.after ?? 0) - (some?.report.tokens?.after ?? 0)).toBe(120);
+    expect(more?.plan.thinking?.blocks).toBe(2);
+  });
+});
+
 function reportedByCustom(): Item {
   return { type: 'custom_tool_call_output', call_id: 'call_a', output: 'Nothing.' };
 }
