@@ -145,9 +145,9 @@ describe('conversations that were made through the Worker', () => {
   it('grow on the page while it is seen, and no longer once that has failed', async () => {
     const messages = exampleConversation().slice(0, 4);
     const requests = await play(precis, { id: 'grows', strategy: COMPACT, messages });
-    const page = await open({ expected: [404, 503] });
+    const page = await open({ at: '#/conversations/grows', expected: [404, 503] });
     await page.clock.install();
-    await page.goto(`${precis.url}/inspect?#/conversations/grows`);
+    await page.reload();
     await enterKey(page, KEY);
     const rows = page.locator('.request-row');
     await expect.poll(() => rows.count()).toBe(requests);

@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { AxeResults } from 'axe-core';
 import { type Browser, chromium, type Page } from 'playwright-core';
-import { afterEach, beforeAll, expect } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import { findChromium } from '../../../tools/chromium.ts';
 import { runs } from '../laws/runs.ts';
 
@@ -49,7 +49,10 @@ export interface Inspecting {
 /** Of all files of a process. It ends with the process, whose pipe it is driven by. */
 let started: Promise<Browser> | undefined;
 
-/** Empty pages. A new one takes a second of processor, most of it for the window around it. */
+/**
+ * Pages that no test uses. A new one takes a second of processor, most of it for the window around
+ * it. Each shows what a test of the file has left, which the next document replaces, or nothing.
+ */
 const idle: Page[] = [];
 
 function start(): Promise<Browser> {
@@ -79,10 +82,14 @@ export function inspect(deployment: { readonly url: string }): Inspecting {
     const faults = seen.flatMap((one) => one.faults);
     for (const { page, leave } of seen) {
       leave();
-      if (await isEmptied(page)) idle.push(page);
+      if (await isReleased(page)) idle.push(page);
       else await page.context().close();
     }
     expect(faults).toEqual([]);
+  });
+  // What a document asks for has no place in another file.
+  afterAll(async () => {
+    for (const page of idle) if (page.url() !== emptyOf(page)) await empty(page);
   });
   return {
     async open({ at = '', key, width = 1280, theme = 'light', expected = [] } = {}) {
@@ -91,7 +98,10 @@ export function inspect(deployment: { readonly url: string }): Inspecting {
       await page.setViewportSize({ width, height: 900 });
       await page.emulateMedia({ colorScheme: theme });
       watched.push(watch(page, new URL(deployment.url).origin, expected));
-      await page.goto(`${deployment.url}/inspect${at}`);
+      const address = `${deployment.url}/inspect`;
+      // With another fragment alone, the page would keep its document.
+      const isAtIt = page.url().split('#')[0] === address;
+      await page.goto(`${address}${isAtIt ? '?' : ''}${at}`);
       if (key !== undefined) await enterKey(page, key);
       return page;
     },
@@ -110,44 +120,54 @@ export async function signOut(page: Page, how = 'Sign out here', name = 'Sign ou
   await page.getByRole('button', { name: how }).click();
 }
 
-/** Collects errors in the console, uncaught errors, and requests to another origin. */
+/**
+ * Collects errors in the console, uncaught errors, and requests to another origin, from the next
+ * document on.
+ */
 function watch(page: Page, origin: string, expected: readonly number[]): Watched {
   const faults: string[] = [];
-  page.on('console', (message) => {
-    if (message.type() !== 'error' && message.type() !== 'warning') return;
-    const [, status] = /status of (\d+)/.exec(message.text()) ?? [];
-    if (!expected.includes(Number(status))) faults.push(`console: ${message.text()}`);
-  });
-  page.on('pageerror', (error) => faults.push(`error: ${error.message}`));
-  page.on('request', (request) => {
-    const url = new URL(request.url());
-    if (url.origin !== origin && url.protocol !== 'data:') faults.push(`request: ${url.origin}`);
+  page.once('framenavigated', () => {
+    page.on('console', (message) => {
+      if (message.type() !== 'error' && message.type() !== 'warning') return;
+      const [, status] = /status of (\d+)/.exec(message.text()) ?? [];
+      if (!expected.includes(Number(status))) faults.push(`console: ${message.text()}`);
+    });
+    page.on('pageerror', (error) => faults.push(`error: ${error.message}`));
+    page.on('request', (request) => {
+      const url = new URL(request.url());
+      if (url.origin !== origin && url.protocol !== 'data:') faults.push(`request: ${url.origin}`);
+    });
   });
   // The test's, too.
   const leave = () => {
-    for (const event of ['console', 'pageerror', 'request']) page.removeAllListeners(event);
+    for (const event of ['framenavigated', 'console', 'pageerror', 'request']) page.removeAllListeners(event);
   };
   return { page, faults, leave };
 }
 
 /**
- * Takes away what a test has left in a page for the next one: its document, its routes and its
- * permissions.
+ * Takes away what a test has left in a page for the next one, except its document: its routes and
+ * its permissions.
  *
  * @returns whether nothing else is left: the inspector stores nothing
  */
-async function isEmptied(page: Page): Promise<boolean> {
+async function isReleased(page: Page): Promise<boolean> {
   if (page.isClosed() || !page.url().startsWith('http')) return false;
   const stored = 'localStorage.length + sessionStorage.length + document.cookie.length';
   if ((await page.evaluate(stored)) !== 0) return false;
   await page.unrouteAll({ behavior: 'ignoreErrors' });
   await page.context().clearPermissions();
-  // Of the same origin, since another one has a process of its own.
-  const empty = new URL('/empty', page.url()).href;
-  await page.route(empty, (route) => route.fulfill({ contentType: 'text/html', body: EMPTY }));
-  await page.goto(empty);
-  await page.unroute(empty);
   return true;
+}
+
+/** Of the same origin, since another one has a process of its own. */
+const emptyOf = (page: Page): string => new URL('/empty', page.url()).href;
+
+async function empty(page: Page): Promise<void> {
+  const address = emptyOf(page);
+  await page.route(address, (route) => route.fulfill({ contentType: 'text/html', body: EMPTY }));
+  await page.goto(address);
+  await page.unroute(address);
 }
 
 /** Asks for no icon, as the inspector does. */
