@@ -62,6 +62,10 @@ describe('models that retire', () => {
     [{ shutdown_date: null }],
     [{ shutdown_date: 'soon' }],
     [{ shutdown_date: {} }],
+    [{ shutdown_date: 0 }],
+    // Milliseconds, and more than a date can have.
+    [{ shutdown_date: Date.parse('2026-12-24') }],
+    [{ shutdown_date: 1e15 }],
     [[]],
     ['none'],
   ])('are not the ones of which their server says %j', async (answer) => {
