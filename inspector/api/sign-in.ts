@@ -15,13 +15,19 @@ type Whose = keyof typeof PATHS;
 /** So long before it ends a token is renewed, in milliseconds. */
 const EARLY_MS = 20_000;
 
+interface PageToken {
+  readonly token: string;
+  /** By this browser's clock, which may differ from the Worker's, in milliseconds since 1970. */
+  readonly renewAt: number;
+}
+
 export class SignIn {
   /** Before each request. */
   readonly credentials: Credentials = (signal) => this.headers(signal);
   readonly kept: Kept;
   private readonly whose: Whose;
   private readonly secret: Readonly<Record<string, string>> | undefined;
-  private page: SessionAnswer | undefined;
+  private page: PageToken | undefined;
   private renewing: Promise<SessionAnswer> | undefined;
   private onOver: () => void = () => undefined;
 
@@ -34,7 +40,7 @@ export class SignIn {
     this.whose = whose;
     this.kept = kept;
     this.secret = secret;
-    this.page = page;
+    this.page = page && pageToken(page);
   }
 
   /** With a secret that somebody has entered; it stays in this variable if nothing is kept. */
@@ -75,7 +81,7 @@ export class SignIn {
 
   private async headers(signal?: AbortSignal): Promise<Readonly<Record<string, string>>> {
     if (this.secret) return this.secret;
-    if (!this.page || this.page.ends_at * 1_000 < Date.now() + EARLY_MS) await this.renew(signal);
+    if (!this.page || this.page.renewAt < Date.now()) await this.renew(signal);
     return bearer(this.page?.token ?? '');
   }
 
@@ -84,7 +90,7 @@ export class SignIn {
     this.renewing ??= this.renewed().finally(() => {
       this.renewing = undefined;
     });
-    this.page = await this.renewing;
+    this.page = pageToken(await this.renewing);
     signal?.throwIfAborted();
   }
 
@@ -103,6 +109,11 @@ export class SignIn {
       throw error;
     }
   }
+}
+
+/** A token that the Worker has just made. */
+function pageToken({ token, expires_in: seconds }: SessionAnswer): PageToken {
+  return { token, renewAt: Date.now() + seconds * 1_000 - EARLY_MS };
 }
 
 /** Statuses of a sign-in that has ended. */

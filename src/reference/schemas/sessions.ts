@@ -12,6 +12,7 @@ export const session = z.strictObject({
   object: z.literal('memory.session'),
   token: z.string().describe('Sent as `Authorization: Bearer`, instead of the key.'),
   ends_at: seconds.describe('When the token ends.'),
+  expires_in: z.int().describe('The same in seconds from now, for a browser with another clock.'),
   kept_until: seconds.describe('When the sign-in ends.'),
   kept: z.string().optional().describe('Renews the sign-in, as the header `x-precis-session`.'),
   csrf: z.string().optional().describe('Renews the sign-in with the cookie, as the header `x-precis-csrf`.'),

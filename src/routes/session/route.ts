@@ -88,7 +88,8 @@ async function pageSession(c: RouteContext, kept: Session, now: number): Promise
   const ends = Math.min(now + PAGE_MS, kept.ends);
   const { csrf, ...session } = kept;
   const token = await sealSession(c.get('services').tenants, 'page', { ...session, ends });
-  return { object: 'memory.session', token, ends_at: secondsOf(ends), kept_until: secondsOf(kept.ends) };
+  const lasts = { ends_at: secondsOf(ends), expires_in: secondsOf(ends - now) };
+  return { object: 'memory.session', token, ...lasts, kept_until: secondsOf(kept.ends) };
 }
 
 async function keepIn(request: Request): Promise<keyof typeof LASTS> {

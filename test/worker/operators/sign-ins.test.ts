@@ -89,7 +89,8 @@ describe.each(['caller', 'operator'] as const)('a sign-in of the %s', (whose) =>
 
   it('ends after five minutes, and is renewed by what the tab keeps', async () => {
     const { signIn, read, ask } = deployment();
-    const { token, kept = '' } = await signIn(whose, 'tab');
+    const { token, kept = '', expires_in } = await signIn(whose, 'tab');
+    expect(expires_in).toBe(300);
     vi.setSystemTime(Date.now() + 5 * MINUTE_MS);
     expect(await read(whose, token)).toBe(401);
 
