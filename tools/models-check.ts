@@ -64,7 +64,7 @@ for (const vendor of VENDORS) {
 }
 for (const { family, asOf, until } of PUBLISHED_PRICES) {
   if (now.getTime() - Date.parse(asOf) > OLD_MS) lines.push(`read on ${asOf}  ${family}`);
-  if (until !== undefined && Date.parse(until) < now.getTime()) lines.push(`ended ${until} ${family}`);
+  if (until !== undefined && until < utcTimeOf(now).day) lines.push(`ended ${until} ${family}`);
 }
 console.log(lines.join('\n'));
 console.log(`models: ${PUBLISHED_PRICES.length} rows, ${lines.length} to look at`);
