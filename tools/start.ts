@@ -10,6 +10,7 @@ import type { Miniflare } from 'miniflare';
 import { digestOfAddresses, isAlive } from '../bin/running.js';
 import type { VariableName } from '../src/config.ts';
 import { isLocalHost } from '../src/lib/request-url.ts';
+import { CRON, eachRun } from './schedule.ts';
 
 const USAGE = `usage: precis start [--host <address>] [--port <number>] [--data <folder>]
                     [--var <NAME>:<value>] [--holders <folder>]
@@ -23,9 +24,6 @@ const USAGE = `usage: precis start [--host <address>] [--port <number>] [--data 
 In a clone: npm start -- [the same]. Requests that name no strategy get auto, unless
 DEFAULT_MEMORY_STRATEGY says otherwise. Without PRECIS_SECRET a secret is made at the first start
 and kept in the folder; if other machines can reach it, PRECIS_SECRET is required.`;
-
-/** As in wrangler.toml, where Cloudflare runs the scheduled handler. */
-const SCHEDULE = { cron: '*/15 * * * *', ms: 15 * 60_000 };
 
 /** How often those who use it are counted. */
 const HOLDERS_MS = 1_000;
@@ -70,7 +68,7 @@ async function main(): Promise<void> {
     fail('Precis did not start, see above.');
   }
   // Serves until the process is ended; Miniflare ends workerd then.
-  setInterval(() => collect(miniflare), SCHEDULE.ms);
+  eachRun((at) => collect(miniflare, at));
   if (holders !== undefined) {
     await noteServer(holders, vars);
     endWithout(holders, miniflare);
@@ -194,10 +192,10 @@ function endWithout(folder: string, miniflare: Miniflare): void {
 }
 
 /** Runs the scheduled handler, which deletes what is no longer used (`RETENTION_DAYS`). */
-async function collect(miniflare: Miniflare): Promise<void> {
+async function collect(miniflare: Miniflare, scheduledTime: Date): Promise<void> {
   try {
     const worker = await miniflare.getWorker();
-    await worker.scheduled({ cron: SCHEDULE.cron });
+    await worker.scheduled({ cron: CRON, scheduledTime });
   } catch (error) {
     console.error(`The scheduled handler failed: ${error instanceof Error ? error.stack : String(error)}`);
   }
