@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { untilDayLasts } from '../../support/day.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { PROTOCOLS } from '../../support/deployment/protocol.ts';
 import { startRollingSummarizer } from '../../support/deployment/rolling-summarizer.ts';
@@ -53,6 +54,7 @@ describe.each(PROTOCOLS)('GET /v1/conversations and /v1/stats, over $name', (pro
   });
 
   it('tell of each conversation, newest first, and how long its summaries took', async () => {
+    await untilDayLasts(60_000);
     const started = Math.floor(Date.now() / 1000);
     const long = 'ä'.repeat(200);
     await talk({ conversation_id: 'a: #1/ü' });

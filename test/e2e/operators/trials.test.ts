@@ -1,6 +1,7 @@
 /** A strategy on trial, from an OpenAI client with a header and two calls. */
 import { expect, it } from 'vitest';
 import type { StatsComparison } from '../../../src/reference/schemas/comparison.ts';
+import { untilDayLasts } from '../../support/day.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 
 const deployment = deploy();
@@ -16,6 +17,7 @@ it('saves as much as it would have, with an interval, where all conversations ar
     { role: 'assistant' as const, content: `Answer ${n}: ${LINE}` },
   ]).flat();
   const sent: number[] = [];
+  await untilDayLasts(60_000);
   for (let at = 0; at < 40; at++) {
     const messages = [...turns, { role: 'user' as const, content: `And in case ${at}?` }];
     await client.chat.completions.create(

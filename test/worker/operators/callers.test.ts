@@ -13,11 +13,13 @@ import { overview } from '../../../src/reference/schemas/overview.ts';
 import { notifyWeek } from '../../../src/routes/admin/week-ended.ts';
 import { REGISTER } from '../../../src/storage/objects.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
+import { untilDayLasts } from '../../support/day.ts';
 import { quiet } from '../../support/quiet.ts';
 import { shorten } from '../../support/time-limits.ts';
 import { startApp, TENANTS, watchedObjects } from '../support.ts';
 
 beforeEach(quiet);
+beforeEach(() => untilDayLasts(20_000), 60_000);
 const ADMIN_TOKEN = 'the-token-of-the-operator';
 const UPSTREAM_API_KEY = 'sk-the-key-of-the-deployment';
 const MODEL = 'gpt-4.1-mini';

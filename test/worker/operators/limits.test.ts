@@ -7,11 +7,13 @@ import { scheduleOf } from '../../../src/memory/models/schedules.ts';
 import { amountOf } from '../../../src/memory/money/amounts.ts';
 import type { CallerLimits } from '../../../src/memory/money/caller-limits.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
+import { untilDayLasts } from '../../support/day.ts';
 import { quiet } from '../../support/quiet.ts';
 import { shorten } from '../../support/time-limits.ts';
 import { startApp, watchedObjects } from '../support.ts';
 
 beforeEach(quiet);
+beforeEach(() => untilDayLasts(20_000), 60_000);
 /** In nanodollars, with a thousand tokens of input and a hundred of output each. */
 const PRICE = 1_000 * 400 + 100 * 1_600;
 const MODEL = 'gpt-4.1-mini';
