@@ -17,6 +17,7 @@ import {
 import { ThinkingAgent, workingModel } from '../../support/clients/thinking-agent.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { until } from '../../support/deployment/polling.ts';
+import { forAllAsync } from '../../support/laws/runs.ts';
 
 const RUNS = { numRuns: 4, endOnFailure: true };
 const STEPS = 2;
@@ -87,75 +88,72 @@ describe.each(FORMS)(
     it('has no thinking that is refused or dropped, and some that stays', async () => {
       let kept = 0;
       let dropped = 0;
-      await fc.assert(
-        fc.asyncProperty(run, async ({ memory_strategy, blocks, injection, changes }) => {
-          model = signingModel({ dialect, answer: workingModel(STEPS), drops: name.startsWith('gpt') });
-          const id = ++conversations;
-          const label = `of-law-${id}`;
-          const write = (text: string) =>
-            deployment.fetch(`/v1/blocks/${label}`, { method: 'PUT', body: JSON.stringify({ text }) });
-          if (blocks) await write('Weigh twice.');
-          let fields: Record<string, unknown> = {
-            model: name,
-            conversation_id: `law-${id}`,
-            user: 'weigher',
-            memory_strategy,
-            ...(blocks ? { memory_blocks: { labels: [label] } } : {}),
-            ...(injection ? { memory_injection: true } : {}),
-          };
-          const agent = new ThinkingAgent(deployment.client(), {
-            dialect,
-            stream: 'in turn',
-            fields: {},
-            lines: 50,
-          });
-          const snapshots: (typeof agent.array)[] = [];
-          const before = deployment.upstream.requests.length;
+      await forAllAsync(RUNS, run, async ({ memory_strategy, blocks, injection, changes }) => {
+        model = signingModel({ dialect, answer: workingModel(STEPS), drops: name.startsWith('gpt') });
+        const id = ++conversations;
+        const label = `of-law-${id}`;
+        const write = (text: string) =>
+          deployment.fetch(`/v1/blocks/${label}`, { method: 'PUT', body: JSON.stringify({ text }) });
+        if (blocks) await write('Weigh twice.');
+        let fields: Record<string, unknown> = {
+          model: name,
+          conversation_id: `law-${id}`,
+          user: 'weigher',
+          memory_strategy,
+          ...(blocks ? { memory_blocks: { labels: [label] } } : {}),
+          ...(injection ? { memory_injection: true } : {}),
+        };
+        const agent = new ThinkingAgent(deployment.client(), {
+          dialect,
+          stream: 'in turn',
+          fields: {},
+          lines: 50,
+        });
+        const snapshots: (typeof agent.array)[] = [];
+        const before = deployment.upstream.requests.length;
 
-          for (const [turn, changed] of changes.entries()) {
-            snapshots.push([...agent.array]);
-            let once = {};
-            if (changed.kind === 'write a block' && blocks) await write(`Weigh ${turn} times.`);
-            if (changed.kind === 'refresh' && blocks)
-              once = { memory_blocks: { labels: [label], refresh: true } };
-            if (changed.kind === 'refresh' && injection)
-              once = { ...once, memory_injection: { refresh: true } };
-            if (changed.kind === 'limit')
-              once = { [dialect === 'responses' ? 'max_output_tokens' : 'max_tokens']: changed.tokens };
-            if (changed.kind === 'strategy') fields = { ...fields, memory_strategy: changed.strategy };
-            if (changed.kind === 'fork') {
-              const point = snapshots.at(-1 - changed.back);
-              if (point) agent.array.splice(0, agent.array.length, ...point);
-            }
-            const asked = turn * 10 + 1;
-            let left: number | undefined;
-            let last: Report | undefined;
-            for (const { memory } of await agent.turn(`What does number ${asked} weigh?`, {
-              ...fields,
-              ...once,
-            })) {
-              const { dropped_thinking_blocks: now = 0, reasoning_dropped } = memory;
-              if (now > 0) dropped++;
-              // Within a turn, a loss is reported where it happens, and nowhere else.
-              if (left !== undefined && now <= left) expect(reasoning_dropped).toBeUndefined();
-              else if (left !== undefined) expect(reasoning_dropped?.blocks).toBe(now - left);
-              // Inside of a turn, a move waits while there is room.
-              const isPatient = fields.memory_strategy === PATIENT && last?.retrieval === undefined;
-              if (isPatient && memory.tokens && last?.tokens && reasoning_dropped?.cause === 'move')
-                expect(last.tokens.after + memory.tokens.before - last.tokens.before).toBeGreaterThan(LATE);
-              left = now;
-              last = memory;
-            }
+        for (const [turn, changed] of changes.entries()) {
+          snapshots.push([...agent.array]);
+          let once = {};
+          if (changed.kind === 'write a block' && blocks) await write(`Weigh ${turn} times.`);
+          if (changed.kind === 'refresh' && blocks)
+            once = { memory_blocks: { labels: [label], refresh: true } };
+          if (changed.kind === 'refresh' && injection)
+            once = { ...once, memory_injection: { refresh: true } };
+          if (changed.kind === 'limit')
+            once = { [dialect === 'responses' ? 'max_output_tokens' : 'max_tokens']: changed.tokens };
+          if (changed.kind === 'strategy') fields = { ...fields, memory_strategy: changed.strategy };
+          if (changed.kind === 'fork') {
+            const point = snapshots.at(-1 - changed.back);
+            if (point) agent.array.splice(0, agent.array.length, ...point);
           }
+          const asked = turn * 10 + 1;
+          let left: number | undefined;
+          let last: Report | undefined;
+          for (const { memory } of await agent.turn(`What does number ${asked} weigh?`, {
+            ...fields,
+            ...once,
+          })) {
+            const { dropped_thinking_blocks: now = 0, reasoning_dropped } = memory;
+            if (now > 0) dropped++;
+            // Within a turn, a loss is reported where it happens, and nowhere else.
+            if (left !== undefined && now <= left) expect(reasoning_dropped).toBeUndefined();
+            else if (left !== undefined) expect(reasoning_dropped?.blocks).toBe(now - left);
+            // Inside of a turn, a move waits while there is room.
+            const isPatient = fields.memory_strategy === PATIENT && last?.retrieval === undefined;
+            if (isPatient && memory.tokens && last?.tokens && reasoning_dropped?.cause === 'move')
+              expect(last.tokens.after + memory.tokens.before - last.tokens.before).toBeGreaterThan(LATE);
+            left = now;
+            last = memory;
+          }
+        }
 
-          const sent = deployment.upstream.requests
-            .slice(before)
-            .filter(({ path }) => /completions|responses/.test(path));
-          kept += sent.filter(({ body }) => blocksIn(body).length > 0).length;
-          expect(model.refused).toBe(0);
-        }),
-        RUNS,
-      );
+        const sent = deployment.upstream.requests
+          .slice(before)
+          .filter(({ path }) => /completions|responses/.test(path));
+        kept += sent.filter(({ body }) => blocksIn(body).length > 0).length;
+        expect(model.refused).toBe(0);
+      });
       expect(kept).toBeGreaterThan(10);
       expect(dropped).toBeGreaterThan(3);
     });
@@ -181,48 +179,45 @@ describe.each([false, true])('a caller who edits what a model has answered to (s
     const settings = fc.constantFrom(...SETTINGS);
     const edit = fc.option(fc.oneof(fc.nat({ max: 9 }), settings));
     const edits = fc.array(edit, { minLength: 3, maxLength: 5 });
-    await fc.assert(
-      fc.asyncProperty(edits, async (edited) => {
-        model = signingModel({ dialect: 'responses', answer: workingModel(STEPS), drops: true });
-        const fields = {
-          model: 'gpt-6.2-sol',
-          conversation_id: `edited-${++conversations}`,
-          safety_identifier: 'a weigher',
-          memory_strategy: { mode: 'auto', token_budget: 100_000 },
-        };
-        const client = deployment.client();
-        const agent = new ThinkingAgent(client, { dialect: 'responses', stream, fields, lines: 5 });
-        let reported = 0;
-        let asked = 0;
-        let more = {};
-        for (const [turn, chosen] of edited.entries()) {
-          const said = agent.array.filter(({ role }) => role === 'user');
-          const message = typeof chosen === 'number' ? said[chosen % said.length] : undefined;
-          if (message) message.content = `${message.content} Say it in ${turn} words.`;
-          if (typeof chosen === 'string') more = { ...more, ...settingOf(chosen, turn) };
-          const edited = typeof chosen === 'string' ? chosen : 'message';
-          for (const { memory, thought = 0 } of await agent.turn(`What does number ${turn} weigh?`, more)) {
-            const { cause, blocks = 0 } = memory.reasoning_dropped ?? {};
-            expect(cause).toBe(thought > thoughtTokens(THOUGHT) ? edited : undefined);
-            reported += blocks;
-            asked++;
-          }
+    await forAllAsync(RUNS, edits, async (edited) => {
+      model = signingModel({ dialect: 'responses', answer: workingModel(STEPS), drops: true });
+      const fields = {
+        model: 'gpt-6.2-sol',
+        conversation_id: `edited-${++conversations}`,
+        safety_identifier: 'a weigher',
+        memory_strategy: { mode: 'auto', token_budget: 100_000 },
+      };
+      const client = deployment.client();
+      const agent = new ThinkingAgent(client, { dialect: 'responses', stream, fields, lines: 5 });
+      let reported = 0;
+      let asked = 0;
+      let more = {};
+      for (const [turn, chosen] of edited.entries()) {
+        const said = agent.array.filter(({ role }) => role === 'user');
+        const message = typeof chosen === 'number' ? said[chosen % said.length] : undefined;
+        if (message) message.content = `${message.content} Say it in ${turn} words.`;
+        if (typeof chosen === 'string') more = { ...more, ...settingOf(chosen, turn) };
+        const edited = typeof chosen === 'string' ? chosen : 'message';
+        for (const { memory, thought = 0 } of await agent.turn(`What does number ${turn} weigh?`, more)) {
+          const { cause, blocks = 0 } = memory.reasoning_dropped ?? {};
+          expect(cause).toBe(thought > thoughtTokens(THOUGHT) ? edited : undefined);
+          reported += blocks;
+          asked++;
         }
-        expect(reported).toBe(model.dropped);
-        // In most events the model has said so itself.
-        const path = `/v1/conversations/${fields.conversation_id}/requests?limit=100&user=a+weigher`;
-        let events: RunEvent[] = [];
-        await until('all events are kept', async () => {
-          events = ((await (await deployment.fetch(path)).json()) as { data: RunEvent[] }).data;
-          return events.length === asked;
-        });
-        const losses = events.flatMap(({ reasoning_dropped }) => reasoning_dropped ?? []);
-        expect(losses.reduce((sum, { blocks }) => sum + blocks, 0)).toBe(model.dropped);
-        lost += reported;
-        named += losses.filter(({ by }) => by === 'vendor').length;
-      }),
-      RUNS,
-    );
+      }
+      expect(reported).toBe(model.dropped);
+      // In most events the model has said so itself.
+      const path = `/v1/conversations/${fields.conversation_id}/requests?limit=100&user=a+weigher`;
+      let events: RunEvent[] = [];
+      await until('all events are kept', async () => {
+        events = ((await (await deployment.fetch(path)).json()) as { data: RunEvent[] }).data;
+        return events.length === asked;
+      });
+      const losses = events.flatMap(({ reasoning_dropped }) => reasoning_dropped ?? []);
+      expect(losses.reduce((sum, { blocks }) => sum + blocks, 0)).toBe(model.dropped);
+      lost += reported;
+      named += losses.filter(({ by }) => by === 'vendor').length;
+    });
     expect(lost).toBeGreaterThan(3);
     expect(named).toBeGreaterThan(0);
   });

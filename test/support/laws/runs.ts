@@ -1,9 +1,10 @@
 /**
- * How many cases a property tries. The numbers by day are chosen so that a property takes about a
- * second; `PROPERTY_RUNS=full` has all of them.
+ * Properties, and how many cases each tries. The numbers by day are chosen so that a property takes
+ * about a second; `PROPERTY_RUNS=full` has all of them.
  *
  * What a property must have met is stated as a share of this, never as a number of its own.
  */
+import fc from 'fast-check';
 import { inject } from 'vitest';
 
 /**
@@ -13,3 +14,37 @@ import { inject } from 'vitest';
 export function runs(day: number, full: number): number {
   return inject('properties').full ? full : day;
 }
+
+/** How many cases, or any parameters of fast-check. */
+type How<Values> = number | fc.Parameters<Values>;
+type Property<Values extends [unknown, ...unknown[]], Result> = [
+  ...cases: { [At in keyof Values]: fc.Arbitrary<Values[At]> },
+  holds: (...values: Values) => Result,
+];
+
+/**
+ * Fails for a case in which a property does not hold. Without `how`, seed.ts says how many cases it
+ * tries.
+ */
+export function forAll<Values extends [unknown, ...unknown[]]>(...property: Property<Values, void>): void;
+export function forAll<Values extends [unknown, ...unknown[]]>(
+  how: How<Values>,
+  ...property: Property<Values, void>
+): void;
+export function forAll(...given: unknown[]): void {
+  const [first, ...rest] = given;
+  const isOfAll = first instanceof fc.Arbitrary;
+  const property = (isOfAll ? given : rest) as Property<[unknown], void>;
+  fc.assert(fc.property(...property), isOfAll ? {} : parametersOf(first as How<[unknown]>));
+}
+
+/** Likewise, for a property that takes time. */
+export function forAllAsync<Values extends [unknown, ...unknown[]]>(
+  how: How<Values>,
+  ...property: Property<Values, Promise<void>>
+): Promise<void> {
+  return fc.assert(fc.asyncProperty<Values>(...property), parametersOf(how));
+}
+
+const parametersOf = <Values>(how: How<Values>): fc.Parameters<Values> =>
+  typeof how === 'number' ? { numRuns: how } : how;

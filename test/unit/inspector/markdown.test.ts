@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { coloredOf } from '../../../inspector/read/colors.ts';
 import { blocksOf } from '../../../inspector/read/markdown.ts';
 import { messageText } from '../../../inspector/read/message-text.ts';
+import { forAll } from '../../support/laws/runs.ts';
 
 const words = (text: string) => [{ kind: 'text', text }];
 
@@ -40,7 +41,7 @@ describe('the Markdown of a summary', () => {
     const text = fc.string({
       unit: fc.constantFrom('#', '`', '*', '-', ' ', '\n', '1.', 'a', '(none)', '~~~'),
     });
-    fc.assert(fc.property(text, (any) => Array.isArray(blocksOf(any))));
+    forAll(text, (any) => Array.isArray(blocksOf(any)));
     expect(blocksOf('<b>a</b>\n[x](javascript:1)')).toEqual([
       { kind: 'paragraph', inlines: words('<b>a</b>\n[x](javascript:1)') },
     ]);
@@ -56,15 +57,13 @@ describe('the colors of a text', () => {
         .array(fc.constantFrom('@@ -1 +1 @@\n', '+a\n', '-b\n', ' c\n', 'diff --git a b\n'))
         .map((all) => all.join('')),
     );
-    fc.assert(
-      fc.property(text, (any) => {
-        expect(
-          coloredOf(any)
-            .map((part) => part.text)
-            .join(''),
-        ).toBe(any);
-      }),
-    );
+    forAll(text, (any) => {
+      expect(
+        coloredOf(any)
+          .map((part) => part.text)
+          .join(''),
+      ).toBe(any);
+    });
   });
 
   it('tell names, texts and values of JSON, and the lines of a diff', () => {

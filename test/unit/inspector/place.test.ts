@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { fragmentOf, type Place, placeOf } from '../../../inspector/place.ts';
+import { forAll } from '../../support/laws/runs.ts';
 
 const name = fc.string({ minLength: 1, unit: 'grapheme' });
 const of = { id: name, user: fc.option(name, { nil: undefined }) };
@@ -22,11 +23,9 @@ const places: fc.Arbitrary<Place> = fc.oneof(
 
 describe('a place', () => {
   it('is found again by its fragment', () => {
-    fc.assert(
-      fc.property(places, (place) => {
-        expect(placeOf(fragmentOf(place))).toEqual(place);
-      }),
-    );
+    forAll(places, (place) => {
+      expect(placeOf(fragmentOf(place))).toEqual(place);
+    });
   });
 
   it.each(['', '#', '#/nowhere', '#/conversations/%E0%A4%A', '#/conversations/a/requests/x'])(

@@ -7,6 +7,7 @@ import { comparedWith, paybacksOf, summariesApart, waterfallOf } from '../../../
 import { billSumsJson, joinSums, summarizerSums, sumsOf } from '../../../src/memory/money/bill-sums.ts';
 import { type BillOrder, nextBill } from '../../../src/memory/money/running-bill.ts';
 import { BILL_ORDER } from '../../support/conversations/ended-runs.ts';
+import { forAll } from '../../support/laws/runs.ts';
 
 /** Orders of requests of any conversation: with moves, rounds of fetching, and summaries. */
 const orders = fc.array(
@@ -68,63 +69,57 @@ describe('the same array again', () => {
 
 describe('a waterfall', () => {
   it('goes from what the array would have cost to what was paid, and leaves no gap', () => {
-    fc.assert(
-      fc.property(orders, (all) => {
-        for (const run of billedRuns(all)) {
-          const steps = waterfallOf(amountsOf(run)) ?? [];
-          const [first, ...rest] = steps;
-          const paid = rest.pop();
-          expect(first?.amount).toBe(run.bill?.would_be?.amount);
-          expect(paid?.amount).toBe(run.bill?.actual);
-          expect(rest.map(({ term }) => term)).toEqual(['removed', 'summarizer', 'fetches', 'broken_cache']);
-          let level = first?.to;
-          for (const { from, to, amount } of rest) {
-            expect(from).toBe(level);
-            expect(to).toBe(from + amount);
-            level = to;
-          }
-          expect(level).toBe(paid?.to);
-          expect(rest[0]?.amount).toBe(0 - Number(run.bill?.net) - debitsOf(run));
+    forAll(orders, (all) => {
+      for (const run of billedRuns(all)) {
+        const steps = waterfallOf(amountsOf(run)) ?? [];
+        const [first, ...rest] = steps;
+        const paid = rest.pop();
+        expect(first?.amount).toBe(run.bill?.would_be?.amount);
+        expect(paid?.amount).toBe(run.bill?.actual);
+        expect(rest.map(({ term }) => term)).toEqual(['removed', 'summarizer', 'fetches', 'broken_cache']);
+        let level = first?.to;
+        for (const { from, to, amount } of rest) {
+          expect(from).toBe(level);
+          expect(to).toBe(from + amount);
+          level = to;
         }
-      }),
-    );
+        expect(level).toBe(paid?.to);
+        expect(rest[0]?.amount).toBe(0 - Number(run.bill?.net) - debitsOf(run));
+      }
+    });
   });
 
   it('adds up for the sums of a conversation, with the summaries that no request waited for', () => {
-    fc.assert(
-      fc.property(orders, fc.integer({ min: 0, max: 1e9 }), (all, spent) => {
-        const runs = billedRuns(all);
-        const sums = runs.map(({ bill }) => sumsOf(bill)).reduce(joinSums);
-        const bill = billSumsJson(joinSums(sums, summarizerSums(spent)));
-        const steps = waterfallOf(amountsOf({ bill })) ?? [];
-        const changes = steps.filter(({ isSum }) => !isSum).reduce((sum, { amount }) => sum + amount, 0);
+    forAll(orders, fc.integer({ min: 0, max: 1e9 }), (all, spent) => {
+      const runs = billedRuns(all);
+      const sums = runs.map(({ bill }) => sumsOf(bill)).reduce(joinSums);
+      const bill = billSumsJson(joinSums(sums, summarizerSums(spent)));
+      const steps = waterfallOf(amountsOf({ bill })) ?? [];
+      const changes = steps.filter(({ isSum }) => !isSum).reduce((sum, { amount }) => sum + amount, 0);
 
-        expect(Number(bill.would_be?.amount) + changes).toBe(bill.actual);
-        expect(steps.find(({ term }) => term === 'summarizer')?.amount).toBe(spent);
-      }),
-    );
+      expect(Number(bill.would_be?.amount) + changes).toBe(bill.actual);
+      expect(steps.find(({ term }) => term === 'summarizer')?.amount).toBe(spent);
+    });
   });
 
   it('differs from the sum of the requests by the summaries that no request waited for', () => {
-    fc.assert(
-      fc.property(orders, fc.integer({ min: 1, max: 1e9 }), (all, price) => {
-        const runs = billedRuns(all);
-        const own = runs.reduce((sum, { bill }) => sum + Number(bill?.debits.summarizer), 0);
-        const sums = runs.map(({ bill }) => sumsOf(bill)).reduce(joinSums);
-        const sumsWith = (spent: number) =>
-          amountsOf({ bill: billSumsJson(joinSums(sums, summarizerSums(spent))) });
-        const net = sumsWith(own + price)?.net;
+    forAll(orders, fc.integer({ min: 1, max: 1e9 }), (all, price) => {
+      const runs = billedRuns(all);
+      const own = runs.reduce((sum, { bill }) => sum + Number(bill?.debits.summarizer), 0);
+      const sums = runs.map(({ bill }) => sumsOf(bill)).reduce(joinSums);
+      const sumsWith = (spent: number) =>
+        amountsOf({ bill: billSumsJson(joinSums(sums, summarizerSums(spent))) });
+      const net = sumsWith(own + price)?.net;
 
-        expect(summariesApart(sumsWith(own + price), runs)).toEqual({ price, net });
-        expect(summariesApart(sumsWith(own), runs)).toBeUndefined();
-        // Sums of other requests are no sums of these.
-        const [first, ...rest] = runs;
-        const bill = first?.bill && { ...first.bill, net: Number(first.bill.net) + 1 };
-        expect(
-          summariesApart(sumsWith(own + price), [{ ...first, bill } as ListedRun, ...rest]),
-        ).toBeUndefined();
-      }),
-    );
+      expect(summariesApart(sumsWith(own + price), runs)).toEqual({ price, net });
+      expect(summariesApart(sumsWith(own), runs)).toBeUndefined();
+      // Sums of other requests are no sums of these.
+      const [first, ...rest] = runs;
+      const bill = first?.bill && { ...first.bill, net: Number(first.bill.net) + 1 };
+      expect(
+        summariesApart(sumsWith(own + price), [{ ...first, bill } as ListedRun, ...rest]),
+      ).toBeUndefined();
+    });
   });
 
   it.each(['actual', 'would_be', 'debits'])('is not drawn where %s is not known', (member) => {
@@ -194,20 +189,18 @@ describe('a move', () => {
   });
 
   it('shares what is saved with the others, and no more than that', () => {
-    fc.assert(
-      fc.property(orders, (all) => {
-        const runs = billedRuns(all);
-        const saved = runs.reduce(
-          (sum, { bill }) => sum + Math.max(0, Number(bill?.net) + debitsOf({ bill })),
-          0,
-        );
-        const paid = [...paybacksOf(runs).values()].filter(({ at }) => at !== null);
+    forAll(orders, (all) => {
+      const runs = billedRuns(all);
+      const saved = runs.reduce(
+        (sum, { bill }) => sum + Math.max(0, Number(bill?.net) + debitsOf({ bill })),
+        0,
+      );
+      const paid = [...paybacksOf(runs).values()].filter(({ at }) => at !== null);
 
-        expect(paid.reduce((sum, { cache, summary }) => sum + cache + summary, 0)).toBeLessThanOrEqual(
-          saved + 1,
-        );
-      }),
-    );
+      expect(paid.reduce((sum, { cache, summary }) => sum + cache + summary, 0)).toBeLessThanOrEqual(
+        saved + 1,
+      );
+    });
   });
 });
 

@@ -4,6 +4,7 @@ import { type Row, rowsOfExplanation } from '../../../inspector/read/fates.ts';
 import { changesBySize, freedOf, groupsOf, lastOf, tokensOf } from '../../../inspector/read/groups.ts';
 import { lineDiff } from '../../../inspector/read/line-diff.ts';
 import { FATES, type Fate } from '../../../src/memory/edits/fates.ts';
+import { forAll } from '../../support/laws/runs.ts';
 
 const rowsOf = (...fates: readonly Fate[]): Row[] =>
   fates.map((fate, index) => ({
@@ -32,18 +33,16 @@ const rowsOf = (...fates: readonly Fate[]): Row[] =>
 
 describe('the groups of a transcript', () => {
   it('have each message once, in order, and none with two kinds', () => {
-    fc.assert(
-      fc.property(fc.array(fc.constantFrom(...FATES)), fc.uniqueArray(fc.nat(20)), (fates, stops) => {
-        const groups = groupsOf(rowsOf(...fates), new Set(stops));
-        expect(groups.flatMap(({ rows }) => rows.map(({ index }) => index))).toEqual([...fates.keys()]);
-        for (const { kind, rows } of groups) {
-          if (kind === 'edited') expect(rows).toHaveLength(1);
-          else for (const { fate } of rows) expect(fate).toBe(kind);
-          // Nothing is inserted within a group.
-          for (const { index } of rows.slice(1)) expect(stops).not.toContain(index);
-        }
-      }),
-    );
+    forAll(fc.array(fc.constantFrom(...FATES)), fc.uniqueArray(fc.nat(20)), (fates, stops) => {
+      const groups = groupsOf(rowsOf(...fates), new Set(stops));
+      expect(groups.flatMap(({ rows }) => rows.map(({ index }) => index))).toEqual([...fates.keys()]);
+      for (const { kind, rows } of groups) {
+        if (kind === 'edited') expect(rows).toHaveLength(1);
+        else for (const { fate } of rows) expect(fate).toBe(kind);
+        // Nothing is inserted within a group.
+        for (const { index } of rows.slice(1)) expect(stops).not.toContain(index);
+      }
+    });
   });
 
   it('have sizes, and changes are known by them', () => {
@@ -70,14 +69,12 @@ describe('the difference of two texts', () => {
     .map((lines) => lines.join('\n'));
 
   it('has both of them', () => {
-    fc.assert(
-      fc.property(text, text, (before, after) => {
-        const lines = lineDiff(before, after) ?? [];
-        const side = (other: 'added' | 'removed') =>
-          lines.flatMap((line) => (line.kind === other ? [] : [line.text])).join('\n');
-        expect([side('added'), side('removed')]).toEqual([before, after]);
-      }),
-    );
+    forAll(text, text, (before, after) => {
+      const lines = lineDiff(before, after) ?? [];
+      const side = (other: 'added' | 'removed') =>
+        lines.flatMap((line) => (line.kind === other ? [] : [line.text])).join('\n');
+      expect([side('added'), side('removed')]).toEqual([before, after]);
+    });
   });
 
   it('is the shortest one', () => {

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { beginning, piecesOf, visible } from '../../../inspector/read/visible.ts';
+import { forAll } from '../../support/laws/runs.ts';
 
 /** What may reorder or hide text, or is none. */
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u;
@@ -35,13 +36,11 @@ describe('text that anyone may have written', () => {
         fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }),
       ),
     });
-    fc.assert(
-      fc.property(anything, (text) => {
-        expect(visible(text).replace(HARMLESS, '')).not.toMatch(UNSAFE);
-        const plain = piecesOf(text).filter(({ isCode }) => !isCode);
-        for (const piece of plain) expect(text).toContain(piece.text);
-      }),
-    );
+    forAll(anything, (text) => {
+      expect(visible(text).replace(HARMLESS, '')).not.toMatch(UNSAFE);
+      const plain = piecesOf(text).filter(({ isCode }) => !isCode);
+      for (const piece of plain) expect(text).toContain(piece.text);
+    });
   });
 
   it('names only a number of a text that consists of them', () => {

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { cutAfter, cutBefore, withoutHalfAtEnd, withoutHalfAtStart } from '../../../src/lib/characters.ts';
+import { forAll } from '../../support/laws/runs.ts';
 
 const text = fc.string({ unit: fc.constantFrom('a', '\n', 'é', '転', '😀', '𝒳', '🇩🇪'), maxLength: 12 });
 const place = fc.nat({ max: 40 });
@@ -8,22 +9,18 @@ const cutText = fc.tuple(text, place).map(([text, place]) => ({ text, at: Math.m
 
 describe('a cut between characters', () => {
   it('parts no pair, and lies beside its place only where that is inside of one', () => {
-    fc.assert(
-      fc.property(cutText, ({ text, at }) => {
-        const parts = (at: number): boolean => !text.slice(0, at).isWellFormed();
-        expect(cutBefore(text, at)).toBe(parts(at) ? at - 1 : at);
-        expect(cutAfter(text, at)).toBe(parts(at) ? at + 1 : at);
-      }),
-    );
+    forAll(cutText, ({ text, at }) => {
+      const parts = (at: number): boolean => !text.slice(0, at).isWellFormed();
+      expect(cutBefore(text, at)).toBe(parts(at) ? at - 1 : at);
+      expect(cutAfter(text, at)).toBe(parts(at) ? at + 1 : at);
+    });
   });
 
   it('anywhere leaves the same characters, once the halves are gone', () => {
-    fc.assert(
-      fc.property(cutText, ({ text, at }) => {
-        expect(withoutHalfAtEnd(text.slice(0, at))).toBe(text.slice(0, cutBefore(text, at)));
-        expect(withoutHalfAtStart(text.slice(at))).toBe(text.slice(cutAfter(text, at)));
-      }),
-    );
+    forAll(cutText, ({ text, at }) => {
+      expect(withoutHalfAtEnd(text.slice(0, at))).toBe(text.slice(0, cutBefore(text, at)));
+      expect(withoutHalfAtStart(text.slice(at))).toBe(text.slice(cutAfter(text, at)));
+    });
   });
 
   it.each([

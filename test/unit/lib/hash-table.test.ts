@@ -1,23 +1,22 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { HashTable, hashOf } from '../../../src/lib/hash-table.ts';
+import { forAll } from '../../support/laws/runs.ts';
 
 describe('a hash table', () => {
   it('is a map that keeps the first number of each text', () => {
     const entry = fc.tuple(fc.string({ maxLength: 3 }), fc.nat(2 ** 31 - 2));
-    fc.assert(
-      fc.property(fc.array(entry, { maxLength: 500 }), (entries) => {
-        const table = new HashTable();
-        const map = new Map<string, number>();
-        for (const [text, value] of entries) {
-          table.add(hashOf(text), value);
-          if (!map.has(text)) map.set(text, value);
-        }
-        expect(table.size).toBe(map.size);
-        for (const [text] of entries) expect(table.get(hashOf(text))).toBe(map.get(text));
-        expect(table.get(hashOf('none of them'))).toBeUndefined();
-      }),
-    );
+    forAll(fc.array(entry, { maxLength: 500 }), (entries) => {
+      const table = new HashTable();
+      const map = new Map<string, number>();
+      for (const [text, value] of entries) {
+        table.add(hashOf(text), value);
+        if (!map.has(text)) map.set(text, value);
+      }
+      expect(table.size).toBe(map.size);
+      for (const [text] of entries) expect(table.get(hashOf(text))).toBe(map.get(text));
+      expect(table.get(hashOf('none of them'))).toBeUndefined();
+    });
   });
 
   it('distinguishes texts whose hashes differ in one half', () => {
@@ -64,28 +63,23 @@ describe('a hash table', () => {
     const low = fc.tuple(fc.nat(2), fc.nat(3)).map(([top, bottom]) => top * 2 ** 28 + bottom);
     const text = fc.record({ low, high: fc.nat(150) });
     const texts = fc.array(text, { minLength: 200, maxLength: 1_500, size: 'max' });
-    fc.assert(
-      fc.property(texts, texts, (some, later) => {
-        const table = new HashTable();
-        for (const [at, one] of some.entries()) table.add(one, at);
-        const known = some.map((one) => table.get(one));
-        expect(new Set(known.filter((number) => number !== undefined)).size).toBe(table.size);
-        for (const [at, one] of later.entries()) table.add(one, some.length + at);
-        for (const [at, one] of some.entries()) {
-          const now = table.get(one);
-          expect(now === known[at] || (known[at] === undefined && (now ?? 0) >= some.length)).toBe(true);
-        }
-      }),
-      { numRuns: 30 },
-    );
+    forAll(30, texts, texts, (some, later) => {
+      const table = new HashTable();
+      for (const [at, one] of some.entries()) table.add(one, at);
+      const known = some.map((one) => table.get(one));
+      expect(new Set(known.filter((number) => number !== undefined)).size).toBe(table.size);
+      for (const [at, one] of later.entries()) table.add(one, some.length + at);
+      for (const [at, one] of some.entries()) {
+        const now = table.get(one);
+        expect(now === known[at] || (known[at] === undefined && (now ?? 0) >= some.length)).toBe(true);
+      }
+    });
   });
 
   it('has hashes of 30 bits in each half', () => {
-    fc.assert(
-      fc.property(fc.string(), (text) => {
-        const { low, high } = hashOf(text);
-        for (const half of [low, high]) expect(half >= 0 && half < 2 ** 30).toBe(true);
-      }),
-    );
+    forAll(fc.string(), (text) => {
+      const { low, high } = hashOf(text);
+      for (const half of [low, high]) expect(half >= 0 && half < 2 ** 30).toBe(true);
+    });
   });
 });

@@ -1,19 +1,18 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { ChangingSums, PrefixSums } from '../../../src/lib/prefix-sums.ts';
+import { forAll } from '../../support/laws/runs.ts';
 
 it('prefix sums give the sum of any part, and the start beside all of it', () => {
-  fc.assert(
-    fc.property(fc.array(fc.nat(1_000)), fc.nat(1_000), fc.nat(), fc.nat(), (values, start, a, b) => {
-      const sums = new PrefixSums(values, start);
-      const [from = 0, to = 0] = [a, b].map((at) => at % (values.length + 1)).sort((x, y) => x - y);
-      const sumOf = (part: number[]): number => part.reduce((sum, value) => sum + value, 0);
-      expect(sums.between(from, to)).toBe(sumOf(values.slice(from, to)));
-      expect(sums.before(to)).toBe(start + sumOf(values.slice(0, to)));
-      expect(sums.total).toBe(start + sumOf(values));
-      expect(values.map((_, index) => sums.at(index))).toEqual(values);
-    }),
-  );
+  forAll(fc.array(fc.nat(1_000)), fc.nat(1_000), fc.nat(), fc.nat(), (values, start, a, b) => {
+    const sums = new PrefixSums(values, start);
+    const [from = 0, to = 0] = [a, b].map((at) => at % (values.length + 1)).sort((x, y) => x - y);
+    const sumOf = (part: number[]): number => part.reduce((sum, value) => sum + value, 0);
+    expect(sums.between(from, to)).toBe(sumOf(values.slice(from, to)));
+    expect(sums.before(to)).toBe(start + sumOf(values.slice(0, to)));
+    expect(sums.total).toBe(start + sumOf(values));
+    expect(values.map((_, index) => sums.at(index))).toEqual(values);
+  });
 });
 
 it('prefix sums refuse an index that is none', () => {
@@ -25,16 +24,14 @@ it('prefix sums refuse an index that is none', () => {
 
 it('changing sums follow what is added', () => {
   const change = fc.tuple(fc.nat(19), fc.integer({ min: -100, max: 100 }));
-  fc.assert(
-    fc.property(fc.array(change), (changes) => {
-      const sums = new ChangingSums(20);
-      const values = Array<number>(20).fill(0);
-      for (const [index, value] of changes) {
-        sums.add(index, value);
-        values[index] = (values[index] ?? 0) + value;
-      }
-      const expected = new PrefixSums(values);
-      for (let end = 0; end <= 20; end++) expect(sums.before(end)).toBe(expected.before(end));
-    }),
-  );
+  forAll(fc.array(change), (changes) => {
+    const sums = new ChangingSums(20);
+    const values = Array<number>(20).fill(0);
+    for (const [index, value] of changes) {
+      sums.add(index, value);
+      values[index] = (values[index] ?? 0) + value;
+    }
+    const expected = new PrefixSums(values);
+    for (let end = 0; end <= 20; end++) expect(sums.before(end)).toBe(expected.before(end));
+  });
 });

@@ -26,7 +26,7 @@ import {
   lateRichConversation,
   richConversation,
 } from '../../support/conversations/arbitrary-conversation.ts';
-import { runs } from '../../support/laws/runs.ts';
+import { forAll, runs } from '../../support/laws/runs.ts';
 import { type Viewed, viewOfRequest } from '../../support/laws/view-of.ts';
 
 const encoder = new TextEncoder();
@@ -172,46 +172,44 @@ describe.each(PROTOCOLS)('arrays that an isolate knows, over $name', ({ name, bo
     let shares = 0;
     let again = 0;
     let continued = 0;
-    fc.assert(
-      fc.property(
-        fc.array(talk, { minLength: 3, maxLength: 3 }),
-        fc.array(step, { minLength: 4, maxLength: 14 }),
-        fc.tuple(anyStrategy, autoStrategy, autoStrategy),
-        fc.constantFrom(20_000, 100_000, 10_000_000),
-        fc.boolean(),
-        (bodies, steps, strategies: readonly MemoryStrategyRequest[], most, retrieval) => {
-          const arrays = new KnownArrays(most, 0).of('a tenant');
-          const behind: (() => void)[] = [];
-          const talks = bodies.map(({ messages }) => new Talk(messages as readonly Json[]));
-          for (const [who, changed, chosen, added] of steps) {
-            const other = (bodies[(who + 1) % 3]?.messages ?? []) as readonly Json[];
-            const next = talks[who]?.next(changed, other);
-            const strategy = strategies[chosen];
-            if (!next || !strategy) throw new Error('no such talk');
-            const bytes = encoder.encode(JSON.stringify(body(next.messages, next.before), null, next.spaces));
-            const shared = arrays.find(bytes, name);
-            const known = read(bytes, shared);
-            const fresh = read(bytes);
-            if (!known.ok || !fresh.ok) throw new Error('a valid body was refused');
-            if (shared) shares++;
-            if (shared?.same) again++;
-            expect(known.value.root).toEqual(fresh.value.root);
-            const request = shared?.same ?? known.value;
-            const options = { retrieval, marks: true, additions: added };
-            const kept = { found: shared };
-            const viewed = viewOfRequest<ModelRequest>(request, strategy, { ...options, kept });
-            const alone = viewOfRequest<ModelRequest>(fresh.value, strategy, options);
-            if (continuedBy(request.bytes, viewed.bytes, kept)?.shared) continued++;
-            expect(seen(viewed)).toEqual(seen(alone));
-            // It is computed after the answer, when another request may have come.
-            behind.push(() => expect(ahead(viewed)).toEqual(ahead(alone)));
-            if (behind.length > 1) behind.shift()?.();
-            if (request.array) arrays.keep(request, shared);
-          }
-          for (const check of behind) check();
-        },
-      ),
+    forAll(
       { numRuns: RUNS, endOnFailure: true },
+      fc.array(talk, { minLength: 3, maxLength: 3 }),
+      fc.array(step, { minLength: 4, maxLength: 14 }),
+      fc.tuple(anyStrategy, autoStrategy, autoStrategy),
+      fc.constantFrom(20_000, 100_000, 10_000_000),
+      fc.boolean(),
+      (bodies, steps, strategies: readonly MemoryStrategyRequest[], most, retrieval) => {
+        const arrays = new KnownArrays(most, 0).of('a tenant');
+        const behind: (() => void)[] = [];
+        const talks = bodies.map(({ messages }) => new Talk(messages as readonly Json[]));
+        for (const [who, changed, chosen, added] of steps) {
+          const other = (bodies[(who + 1) % 3]?.messages ?? []) as readonly Json[];
+          const next = talks[who]?.next(changed, other);
+          const strategy = strategies[chosen];
+          if (!next || !strategy) throw new Error('no such talk');
+          const bytes = encoder.encode(JSON.stringify(body(next.messages, next.before), null, next.spaces));
+          const shared = arrays.find(bytes, name);
+          const known = read(bytes, shared);
+          const fresh = read(bytes);
+          if (!known.ok || !fresh.ok) throw new Error('a valid body was refused');
+          if (shared) shares++;
+          if (shared?.same) again++;
+          expect(known.value.root).toEqual(fresh.value.root);
+          const request = shared?.same ?? known.value;
+          const options = { retrieval, marks: true, additions: added };
+          const kept = { found: shared };
+          const viewed = viewOfRequest<ModelRequest>(request, strategy, { ...options, kept });
+          const alone = viewOfRequest<ModelRequest>(fresh.value, strategy, options);
+          if (continuedBy(request.bytes, viewed.bytes, kept)?.shared) continued++;
+          expect(seen(viewed)).toEqual(seen(alone));
+          // It is computed after the answer, when another request may have come.
+          behind.push(() => expect(ahead(viewed)).toEqual(ahead(alone)));
+          if (behind.length > 1) behind.shift()?.();
+          if (request.array) arrays.keep(request, shared);
+        }
+        for (const check of behind) check();
+      },
     );
     expect(shares).toBeGreaterThan(2 * RUNS);
     expect(again).toBeGreaterThan(RUNS / 3);

@@ -6,7 +6,7 @@ import { marksIn } from '../../../src/protocol/edits.ts';
 import { violations } from '../../../tools/upstream/strict-chat.ts';
 import { autoStrategy, richConversation } from '../../support/conversations/arbitrary-conversation.ts';
 import { body, lines, step, user } from '../../support/conversations/chat.ts';
-import { runs } from '../../support/laws/runs.ts';
+import { forAll, runs } from '../../support/laws/runs.ts';
 import { type Viewed, viewOf, viewsOf } from '../../support/laws/view-of.ts';
 
 type Json = Record<string, unknown>;
@@ -50,8 +50,12 @@ describe('a view with marks', () => {
   it('says the same as without, has few marks, and breaks no rule of the format', () => {
     const numRuns = runs(20, 150);
     let marks = 0;
-    fc.assert(
-      fc.property(long, autoStrategy, fc.boolean(), (conversation, input, retrieval) => {
+    forAll(
+      { numRuns, endOnFailure: true },
+      long,
+      autoStrategy,
+      fc.boolean(),
+      (conversation, input, retrieval) => {
         const viewed = viewOf(conversation, input, { ...options, retrieval });
         const { plain, marked } = written(viewed);
         marks += marked.length;
@@ -62,8 +66,7 @@ describe('a view with marks', () => {
         const sent = (most: number): unknown =>
           JSON.parse(new TextDecoder().decode(viewed.request.write(viewed.view, { marks: most })));
         if (violations(sent(0), strict).length === 0) expect(violations(sent(MOST), strict)).toEqual([]);
-      }),
-      { numRuns, endOnFailure: true },
+      },
     );
     expect(marks).toBeGreaterThan(numRuns / 3);
   });
@@ -71,27 +74,24 @@ describe('a view with marks', () => {
   it('keeps them where they are until the frontier moves, and then has the last one that still holds', () => {
     const numRuns = runs(5, 50);
     let held = 0;
-    fc.assert(
-      fc.property(long, autoStrategy, (conversation, input) => {
-        const views = viewsOf(conversation, { ...input, min_reclaim_tokens: 0 }, options);
-        for (const [at, viewed] of views.entries()) {
-          const earlier = views[at - 1];
-          if (!earlier) continue;
-          const [before, now] = [written(earlier), written(viewed)];
-          const changed = before.plain.findIndex((message, index) => message !== now.plain[index]);
-          const same = changed < 0 ? before.plain.length : changed;
-          if (!viewed.report.frontier.moved) expect(now.marked).toEqual(before.marked);
-          const last = before.marked.at(-1);
-          // A move may change what the one before has settled, as where it first clears reasoning.
-          const settled = earlier.plan.replay.moves.map((move) => move.settled);
-          const isNewest = settled.at(-1) === Math.max(...settled);
-          if (last === undefined || last >= same || !isNewest) continue;
-          held++;
-          expect(now.marked).toContain(last);
-        }
-      }),
-      { numRuns, endOnFailure: true },
-    );
+    forAll({ numRuns, endOnFailure: true }, long, autoStrategy, (conversation, input) => {
+      const views = viewsOf(conversation, { ...input, min_reclaim_tokens: 0 }, options);
+      for (const [at, viewed] of views.entries()) {
+        const earlier = views[at - 1];
+        if (!earlier) continue;
+        const [before, now] = [written(earlier), written(viewed)];
+        const changed = before.plain.findIndex((message, index) => message !== now.plain[index]);
+        const same = changed < 0 ? before.plain.length : changed;
+        if (!viewed.report.frontier.moved) expect(now.marked).toEqual(before.marked);
+        const last = before.marked.at(-1);
+        // A move may change what the one before has settled, as where it first clears reasoning.
+        const settled = earlier.plan.replay.moves.map((move) => move.settled);
+        const isNewest = settled.at(-1) === Math.max(...settled);
+        if (last === undefined || last >= same || !isNewest) continue;
+        held++;
+        expect(now.marked).toContain(last);
+      }
+    });
     expect(held).toBeGreaterThan(numRuns / 3);
   });
 

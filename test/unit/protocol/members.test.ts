@@ -6,6 +6,7 @@ import { levels } from '../../../src/protocol/json/outline.ts';
 import { memberSplices, scanJson, splice } from '../../../src/protocol/json/spans.ts';
 import type { Additions } from '../../../src/protocol/model-request.ts';
 import { readResponsesRequest } from '../../../src/protocol/responses/request.ts';
+import { forAll } from '../../support/laws/runs.ts';
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -71,24 +72,21 @@ describe('the members of a forwarded body', () => {
       ['context_management', '[{"type":"compaction"}]'],
       ['input', '"Hello"'],
     ];
-    fc.assert(
-      fc.property(textOf(members), beside, (text, options) => {
-        const read = readResponsesRequest(encoder.encode(text));
-        if (!read.ok) throw new Error(read.reason.message);
-        const body = written(read.value.write(undefined, options));
-        const given = new Map(Object.entries(JSON.parse(text) as object));
+    forAll(1_000, textOf(members), beside, (text, options) => {
+      const read = readResponsesRequest(encoder.encode(text));
+      if (!read.ok) throw new Error(read.reason.message);
+      const body = written(read.value.write(undefined, options));
+      const given = new Map(Object.entries(JSON.parse(text) as object));
 
-        expect([...body.keys()].filter(isOwnField)).toEqual([]);
-        for (const key of given.keys())
-          if (!isOwnField(key) && key !== 'context_management') expect(body.has(key)).toBe(true);
-        if (options.shared) expect(body.get('store')).toBe(false);
-        else expect(body.get('store')).toBe(given.get('store'));
-        expect(body.get('prompt_cache_key')).toBe(cacheKeyOf(given.has('prompt_cache_key'), options));
-        if (options.tools?.length) expect(body.get('tools')).toHaveLength(options.tools.length);
-        if (options.injected?.length) expect(JSON.stringify(body.get('input'))).toContain('Remember');
-      }),
-      { numRuns: 1_000 },
-    );
+      expect([...body.keys()].filter(isOwnField)).toEqual([]);
+      for (const key of given.keys())
+        if (!isOwnField(key) && key !== 'context_management') expect(body.has(key)).toBe(true);
+      if (options.shared) expect(body.get('store')).toBe(false);
+      else expect(body.get('store')).toBe(given.get('store'));
+      expect(body.get('prompt_cache_key')).toBe(cacheKeyOf(given.has('prompt_cache_key'), options));
+      if (options.tools?.length) expect(body.get('tools')).toHaveLength(options.tools.length);
+      if (options.injected?.length) expect(JSON.stringify(body.get('input'))).toContain('Remember');
+    });
   });
 
   it('F15: of a chat are JSON, whichever are cut and put in', () => {
@@ -99,42 +97,36 @@ describe('the members of a forwarded body', () => {
       ['tools', 'null'],
     ];
     const messages = ', "messages" : [ {"role":"user","content":"Hello"} ] }';
-    fc.assert(
-      fc.property(textOf(members), beside, (text, options) => {
-        const inside = text.trim().slice(1, -1).trim();
-        const read = readChatRequest(
-          encoder.encode(`{${inside}${inside === '' ? messages.slice(1) : messages}`),
-        );
-        if (!read.ok) throw new Error(read.reason.message);
-        const body = written(read.value.write(undefined, options));
+    forAll(500, textOf(members), beside, (text, options) => {
+      const inside = text.trim().slice(1, -1).trim();
+      const read = readChatRequest(
+        encoder.encode(`{${inside}${inside === '' ? messages.slice(1) : messages}`),
+      );
+      if (!read.ok) throw new Error(read.reason.message);
+      const body = written(read.value.write(undefined, options));
 
-        expect([...body.keys()].filter(isOwnField)).toEqual([]);
-        expect(body.has('store')).toBe(false);
-        if (options.tools?.length) expect(body.get('tools')).toHaveLength(options.tools.length);
-        expect(body.get('prompt_cache_key')).toBe(cacheKeyOf(text.includes('prompt_cache_key'), options));
-      }),
-      { numRuns: 500 },
-    );
+      expect([...body.keys()].filter(isOwnField)).toEqual([]);
+      expect(body.has('store')).toBe(false);
+      if (options.tools?.length) expect(body.get('tools')).toHaveLength(options.tools.length);
+      expect(body.get('prompt_cache_key')).toBe(cacheKeyOf(text.includes('prompt_cache_key'), options));
+    });
   });
 
   it('F15: are what an object would have them be, for any cut and any addition', () => {
     const all: [string, string][] = ['a', 'b', 'c', 'd', 'e'].map((key, index) => [key, `[${index}, "x"]`]);
     const keys = fc.subarray(['a', 'b', 'c', 'd', 'e']);
     const added = fc.subarray(['a', 'c', 'f', 'g']);
-    fc.assert(
-      fc.property(textOf(all), keys, added, (text, removed, put) => {
-        const bytes = encoder.encode(text);
-        const root = scanJson(bytes, levels(1));
-        const members = put.filter((key) => !removed.includes(key)).map((key) => ({ key, json: '"new"' }));
-        const splices = memberSplices(root, (key) => removed.includes(key), members);
+    forAll(1_000, textOf(all), keys, added, (text, removed, put) => {
+      const bytes = encoder.encode(text);
+      const root = scanJson(bytes, levels(1));
+      const members = put.filter((key) => !removed.includes(key)).map((key) => ({ key, json: '"new"' }));
+      const splices = memberSplices(root, (key) => removed.includes(key), members);
 
-        const expected: Record<string, unknown> = JSON.parse(text);
-        for (const key of removed) delete expected[key];
-        for (const { key } of members) expected[key] = 'new';
-        const result = decoder.decode(splice(bytes, { start: 0, end: bytes.length }, splices));
-        expect(Object.entries(JSON.parse(result))).toEqual(Object.entries(expected));
-      }),
-      { numRuns: 1_000 },
-    );
+      const expected: Record<string, unknown> = JSON.parse(text);
+      for (const key of removed) delete expected[key];
+      for (const { key } of members) expected[key] = 'new';
+      const result = decoder.decode(splice(bytes, { start: 0, end: bytes.length }, splices));
+      expect(Object.entries(JSON.parse(result))).toEqual(Object.entries(expected));
+    });
   });
 });

@@ -14,7 +14,7 @@ import {
   conversation,
   richConversation,
 } from '../../support/conversations/arbitrary-conversation.ts';
-import { runs } from '../../support/laws/runs.ts';
+import { forAll, runs } from '../../support/laws/runs.ts';
 import { type Viewed, viewOf } from '../../support/laws/view-of.ts';
 
 type Json = Record<string, unknown>;
@@ -85,26 +85,20 @@ function hashesOf(read: typeof readChatRequest | typeof readResponsesRequest, bo
 
 describe('a conversation whose client moves its cache marks, and writes texts as strings and parts', () => {
   it('has the same hashes in chat', () => {
-    fc.assert(
-      fc.property(conversation, choices, (body, choose) => {
-        const messages = body.messages.map((one) => message(one, choose));
-        expect(hashesOf(readChatRequest, { ...body, messages })).toEqual(hashesOf(readChatRequest, body));
-      }),
-      { endOnFailure: true },
-    );
+    forAll({ endOnFailure: true }, conversation, choices, (body, choose) => {
+      const messages = body.messages.map((one) => message(one, choose));
+      expect(hashesOf(readChatRequest, { ...body, messages })).toEqual(hashesOf(readChatRequest, body));
+    });
   });
 
   it('has the same hashes in the Responses API, with ids, states and types or without', () => {
-    fc.assert(
-      fc.property(conversation, choices, ({ messages }, choose) => {
-        const input = itemsOf(messages);
-        const other = input.map((one) => item(one, choose));
-        expect(hashesOf(readResponsesRequest, { input: other })).toEqual(
-          hashesOf(readResponsesRequest, { input }),
-        );
-      }),
-      { endOnFailure: true },
-    );
+    forAll({ endOnFailure: true }, conversation, choices, ({ messages }, choose) => {
+      const input = itemsOf(messages);
+      const other = input.map((one) => item(one, choose));
+      expect(hashesOf(readResponsesRequest, { input: other })).toEqual(
+        hashesOf(readResponsesRequest, { input }),
+      );
+    });
   });
 
   it('has the same edits, refs and tokens', () => {
@@ -112,20 +106,18 @@ describe('a conversation whose client moves its cache marks, and writes texts as
       report,
       [...view.removals.values()].flat().map(({ replacement, message: at }) => [at, replacement]),
     ];
-    fc.assert(
-      fc.property(
-        richConversation,
-        autoStrategy,
-        autoOptions(false),
-        choices,
-        (body, strategy, options, choose) => {
-          const messages = body.messages.map((one) => message(one, choose));
-          expect(outcomeOf(viewOf({ ...body, messages }, strategy, options))).toEqual(
-            outcomeOf(viewOf(body, strategy, options)),
-          );
-        },
-      ),
+    forAll(
       { numRuns: runs(13, 60), endOnFailure: true },
+      richConversation,
+      autoStrategy,
+      autoOptions(false),
+      choices,
+      (body, strategy, options, choose) => {
+        const messages = body.messages.map((one) => message(one, choose));
+        expect(outcomeOf(viewOf({ ...body, messages }, strategy, options))).toEqual(
+          outcomeOf(viewOf(body, strategy, options)),
+        );
+      },
     );
   });
 });
@@ -185,14 +177,11 @@ describe('JSON without some members', () => {
   };
 
   it('is the JSON of a value without them, wherever they are', () => {
-    fc.assert(
-      fc.property(fc.jsonValue(), fc.constantFrom('', 1, '\t'), (value, indent) => {
-        const more = withMore(value);
-        const without = JSON.stringify(more, (key, held) => (key === 'x' ? undefined : held));
-        expect(bare(JSON.stringify(more, null, indent), ['x'])).toBe(without);
-      }),
-      { endOnFailure: true },
-    );
+    forAll({ endOnFailure: true }, fc.jsonValue(), fc.constantFrom('', 1, '\t'), (value, indent) => {
+      const more = withMore(value);
+      const without = JSON.stringify(more, (key, held) => (key === 'x' ? undefined : held));
+      expect(bare(JSON.stringify(more, null, indent), ['x'])).toBe(without);
+    });
   });
 
   it('keeps texts that look like one, and inner members of an outer name', () => {

@@ -4,6 +4,7 @@ import { REASONING_MARK } from '../../../src/protocol/responses/reasoning.ts';
 import { openedBody, ownItemsIn } from '../../../src/protocol/sealed.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { isSealed, openCompaction, SEALED_PREFIX, sealCompaction } from '../../../src/tenant/sealed-item.ts';
+import { forAllAsync } from '../../support/laws/runs.ts';
 import { tenant } from '../../support/laws/view-of.ts';
 
 const encoder = new TextEncoder();
@@ -20,16 +21,13 @@ const found = (body: string, field: 'messages' | 'input') =>
 
 describe('a sealed item', () => {
   it('returns exactly the sealed content, and only to its tenant', () =>
-    fc.assert(
-      fc.asyncProperty(fc.string({ unit: 'binary' }), async (held) => {
-        const well = held.toWellFormed();
-        const sealed = await sealCompaction(tenant, nobody, well);
-        expect(sealed).toMatch(/^precis1_[\w-]+$/);
-        expect(await openCompaction(tenant, nobody, sealed)).toBe(well);
-        expect(await openCompaction(others, nobody, sealed)).toBeUndefined();
-      }),
-      { numRuns: 30 },
-    ));
+    forAllAsync(30, fc.string({ unit: 'binary' }), async (held) => {
+      const well = held.toWellFormed();
+      const sealed = await sealCompaction(tenant, nobody, well);
+      expect(sealed).toMatch(/^precis1_[\w-]+$/);
+      expect(await openCompaction(tenant, nobody, sealed)).toBe(well);
+      expect(await openCompaction(others, nobody, sealed)).toBeUndefined();
+    }));
 
   it('does not open when any byte of it is another', async () => {
     const sealed = await sealCompaction(tenant, nobody, '{"role":"user","content":"Hello"}');

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { readChatRequest } from '../../../src/protocol/chat/request.ts';
 import { readResponsesRequest } from '../../../src/protocol/responses/request.ts';
 import { roundsWithoutThinking, withoutThinking } from '../../../src/protocol/thinking.ts';
+import { forAll } from '../../support/laws/runs.ts';
 import { counter } from '../../support/laws/view-of.ts';
 
 type Json = Record<string, unknown>;
@@ -107,15 +108,13 @@ describe('any body without thinking', () => {
   );
 
   it('is the body that never had any, and has none to lose', () => {
-    fc.assert(
-      fc.property(fc.array(fc.tuple(bare, fc.option(thinks))), (pairs) => {
-        const plain = pairs.map(([each]) => each);
-        const whole = pairs.map(([each, more]) => (each.role === 'assistant' ? { ...each, ...more } : each));
-        const left = cut('messages', whole);
-        expect(left ?? whole).toEqual(plain);
-        expect(cut('messages', left ?? whole)).toBeUndefined();
-      }),
-    );
+    forAll(fc.array(fc.tuple(bare, fc.option(thinks))), (pairs) => {
+      const plain = pairs.map(([each]) => each);
+      const whole = pairs.map(([each, more]) => (each.role === 'assistant' ? { ...each, ...more } : each));
+      const left = cut('messages', whole);
+      expect(left ?? whole).toEqual(plain);
+      expect(cut('messages', left ?? whole)).toBeUndefined();
+    });
   });
 });
 
@@ -155,19 +154,17 @@ describe('a body without the thinking before a message', () => {
     JSON.parse(new TextDecoder().decode(bytes))[field] as unknown[];
 
   it('is cut there and unchanged after it', () => {
-    fc.assert(
-      fc.property(cases, fc.nat(), ([field, list], at) => {
-        const request = requestOf(field, list);
-        const groups = request.messages.map(({ json }) => JSON.parse(`[${new TextDecoder().decode(json)}]`));
-        const from = at % (groups.length + 1);
-        const head = groups.slice(0, from).flat();
-        const left = withoutIds((head.length > 0 && cut(field, head)) || head);
-        const sent = listOf(field, request.write(undefined, { thinkingFrom: from }));
-        const rest = groups.slice(from).flat();
-        expect(withoutIds(sent.slice(0, sent.length - rest.length))).toEqual(left);
-        if (field === 'messages') expect(sent.slice(sent.length - rest.length)).toEqual(rest);
-      }),
-    );
+    forAll(cases, fc.nat(), ([field, list], at) => {
+      const request = requestOf(field, list);
+      const groups = request.messages.map(({ json }) => JSON.parse(`[${new TextDecoder().decode(json)}]`));
+      const from = at % (groups.length + 1);
+      const head = groups.slice(0, from).flat();
+      const left = withoutIds((head.length > 0 && cut(field, head)) || head);
+      const sent = listOf(field, request.write(undefined, { thinkingFrom: from }));
+      const rest = groups.slice(from).flat();
+      expect(withoutIds(sent.slice(0, sent.length - rest.length))).toEqual(left);
+      if (field === 'messages') expect(sent.slice(sent.length - rest.length)).toEqual(rest);
+    });
   });
 
   it.each(SIGNED)('knows how much it has lost: %j', (signed) => {

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type Splice, splice } from '../../../src/protocol/json/spans.ts';
 import type { SharedArray } from '../../../src/protocol/known-array.ts';
 import { spliceBody, writtenBytes } from '../../../src/protocol/written-bodies.ts';
+import { forAll } from '../../support/laws/runs.ts';
 
 const encoder = new TextEncoder();
 
@@ -41,18 +42,16 @@ const grown = fc
 
 describe('a body that goes on where an earlier one has come to', () => {
   it('has the bytes that it has on its own', () => {
-    fc.assert(
-      fc.property(grown, ({ first, next, end, splices, others, same }) => {
-        spliceBody(first, splices, { found: undefined });
-        const begun = splices.slice(0, same).filter((edit) => edit.end <= next.length);
-        const from = begun.at(-1)?.end ?? 0;
-        const mixed = [...begun, ...others.filter(({ start }) => start >= from)];
-        for (const wanted of [mixed, others]) {
-          const body = spliceBody(next, wanted, { found: sharedWith(first, end) });
-          expect(new TextDecoder().decode(body)).toBe(replaced(next, wanted));
-        }
-      }),
-    );
+    forAll(grown, ({ first, next, end, splices, others, same }) => {
+      spliceBody(first, splices, { found: undefined });
+      const begun = splices.slice(0, same).filter((edit) => edit.end <= next.length);
+      const from = begun.at(-1)?.end ?? 0;
+      const mixed = [...begun, ...others.filter(({ start }) => start >= from)];
+      for (const wanted of [mixed, others]) {
+        const body = spliceBody(next, wanted, { found: sharedWith(first, end) });
+        expect(new TextDecoder().decode(body)).toBe(replaced(next, wanted));
+      }
+    });
   });
 
   it('takes what both begin with from the earlier one', () => {

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { refsIn } from '../../../src/memory/conversation/refs.ts';
 import { namedBy } from '../../../src/request/named-refs.ts';
+import { forAll } from '../../support/laws/runs.ts';
 import { tenant } from '../../support/laws/view-of.ts';
 
 const DIGITS = 'abcdefghijklmnopqrstuvwxyz234567';
@@ -38,22 +39,18 @@ describe('the refs that a body names', () => {
       texts.map((piece) => new TextEncoder().encode(piece)),
       fc.uint8Array({ minLength: 1, maxLength: 2 }),
     );
-    fc.assert(
-      fc.property(fc.array(bytes), (pieces) => {
-        const body = Buffer.concat(pieces);
-        expect(namedBy(body, all)).toEqual(refsIn(new TextDecoder().decode(body)));
-      }),
-    );
-    fc.assert(
-      fc.property(fc.array(bytes), fc.array(bytes), fc.array(bytes), fc.nat(90), (same, one, other, less) => {
-        const before = Buffer.concat([...same, ...one]);
-        const body = Buffer.concat([...same, ...other]);
-        const shared = Math.max(0, Buffer.concat(same).length - less);
-        namedBy(before, all);
-        const named = namedBy(body, all, { before, shared });
-        expect(named).toEqual(refsIn(new TextDecoder().decode(body)));
-      }),
-    );
+    forAll(fc.array(bytes), (pieces) => {
+      const body = Buffer.concat(pieces);
+      expect(namedBy(body, all)).toEqual(refsIn(new TextDecoder().decode(body)));
+    });
+    forAll(fc.array(bytes), fc.array(bytes), fc.array(bytes), fc.nat(90), (same, one, other, less) => {
+      const before = Buffer.concat([...same, ...one]);
+      const body = Buffer.concat([...same, ...other]);
+      const shared = Math.max(0, Buffer.concat(same).length - less);
+      namedBy(before, all);
+      const named = namedBy(body, all, { before, shared });
+      expect(named).toEqual(refsIn(new TextDecoder().decode(body)));
+    });
   });
 
   it('F11: are checked again for another tenant, and not in what the body before it has', () => {

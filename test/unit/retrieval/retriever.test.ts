@@ -8,6 +8,7 @@ import { shorten } from '../../../src/retrieval/shorten.ts';
 import { readArguments } from '../../../src/retrieval/tool.ts';
 import type { Opened } from '../../../src/tenant/envelope.ts';
 import { lines } from '../../support/conversations/chat.ts';
+import { forAll } from '../../support/laws/runs.ts';
 import { counter, stranger, tenant } from '../../support/laws/view-of.ts';
 
 const opened = (text: string): Opened => ({
@@ -275,16 +276,13 @@ describe('a result that is too long', () => {
     const text = fc
       .array(fc.string({ unit: 'grapheme', maxLength: 60 }), { minLength: 1, maxLength: 40 })
       .map((all) => all.join('\n'));
-    fc.assert(
-      fc.property(text, fc.integer({ min: 1, max: 200 }), (text, tokens) => {
-        const { text: shown, isCut } = shorten(text, tokens, counter);
-        expect(text.startsWith(shown)).toBe(true);
-        expect(shown.isWellFormed()).toBe(true);
-        expect(counter.text(shown)).toBeLessThanOrEqual(tokens);
-        expect(isCut).toBe(shown !== text);
-      }),
-      { numRuns: 300, endOnFailure: true },
-    );
+    forAll({ numRuns: 300, endOnFailure: true }, text, fc.integer({ min: 1, max: 200 }), (text, tokens) => {
+      const { text: shown, isCut } = shorten(text, tokens, counter);
+      expect(text.startsWith(shown)).toBe(true);
+      expect(shown.isWellFormed()).toBe(true);
+      expect(counter.text(shown)).toBeLessThanOrEqual(tokens);
+      expect(isCut).toBe(shown !== text);
+    });
   });
 
   it('is not cut when it fits', () => {

@@ -9,6 +9,7 @@ import { type Answerer, Rounds } from '../../../src/retrieval/rounds.ts';
 import { faultOf, RoundsStage } from '../../../src/retrieval/stream.ts';
 import { relayEvents } from '../../../src/upstream/stream.ts';
 import { type Answer, chunks, DONE, usageOf } from '../../../tools/upstream/completion.ts';
+import { forAllAsync } from '../../support/laws/runs.ts';
 
 const OURS: ReadonlySet<string> = new Set(['retrieve_ref', 'search_memory']);
 const encoder = new TextEncoder();
@@ -142,25 +143,23 @@ describe('a stream with retrieval in it', () => {
         toolCalls: one.toolCalls.map((called, nth) => ({ ...called, id: `call_${at}_${nth}` })),
       })),
     );
-    await fc.assert(
-      fc.asyncProperty(
-        answers,
-        fc.integer({ min: 0, max: 3 }),
-        fc.integer({ min: 1, max: 400 }),
-        async (answers, most, piece) => {
-          const given = answers.map(
-            ({ content, toolCalls }): Answer => ({
-              ...(content === undefined ? {} : { content }),
-              ...(toolCalls.length > 0 ? { toolCalls } : {}),
-            }),
-          );
-          const seen = readOf(await relayed(given, most, piece));
-          const { content, calls, finish, roles, ids, usage, done } = seen;
-          expect({ content, calls, finish }).toEqual(expected(given, most));
-          expect([roles, ids.size, usage.length, done]).toEqual([['assistant'], 1, 1, 1]);
-        },
-      ),
+    await forAllAsync(
       { numRuns: 300, endOnFailure: true },
+      answers,
+      fc.integer({ min: 0, max: 3 }),
+      fc.integer({ min: 1, max: 400 }),
+      async (answers, most, piece) => {
+        const given = answers.map(
+          ({ content, toolCalls }): Answer => ({
+            ...(content === undefined ? {} : { content }),
+            ...(toolCalls.length > 0 ? { toolCalls } : {}),
+          }),
+        );
+        const seen = readOf(await relayed(given, most, piece));
+        const { content, calls, finish, roles, ids, usage, done } = seen;
+        expect({ content, calls, finish }).toEqual(expected(given, most));
+        expect([roles, ids.size, usage.length, done]).toEqual([['assistant'], 1, 1, 1]);
+      },
     );
   });
 

@@ -9,6 +9,7 @@ import { matchAll, readable, searchable, wordsOf } from '../../../src/storage/ar
 import { sha256Hex } from '../../../src/tenant/identity.ts';
 import { conversation } from '../../support/conversations/arbitrary-conversation.ts';
 import { assistant, read, system, user } from '../../support/conversations/chat.ts';
+import { forAll } from '../../support/laws/runs.ts';
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -40,23 +41,20 @@ describe('the packing of archived messages', () => {
 
   it('loses nothing, keeps the order, and finds each message by its place', () => {
     const size = fc.oneof(fc.integer({ min: 2, max: 50 }), fc.integer({ min: 2, max: LARGEST_PACK * 2 }));
-    fc.assert(
-      fc.property(fc.array(size, { maxLength: 12 }), (sizes) => {
-        const messages = sizes.map(ofBytes);
-        const packs = packMessages(messages);
-        expect(packs.flatMap((pack) => pack.map(({ message }) => textOf(message)))).toEqual(
-          messages.map(textOf),
-        );
-        for (const pack of packs) {
-          const bytes = packBytes(pack);
-          expect(bytes.length <= LARGEST_PACK || pack.length === 1).toBe(true);
-          for (const { message, start } of pack)
-            expect(decoder.decode(bytes.subarray(start, start + message.json.length))).toBe(textOf(message));
-          expect(JSON.parse(decoder.decode(bytes))).toHaveLength(pack.length);
-        }
-      }),
-      { numRuns: 50 },
-    );
+    forAll(50, fc.array(size, { maxLength: 12 }), (sizes) => {
+      const messages = sizes.map(ofBytes);
+      const packs = packMessages(messages);
+      expect(packs.flatMap((pack) => pack.map(({ message }) => textOf(message)))).toEqual(
+        messages.map(textOf),
+      );
+      for (const pack of packs) {
+        const bytes = packBytes(pack);
+        expect(bytes.length <= LARGEST_PACK || pack.length === 1).toBe(true);
+        for (const { message, start } of pack)
+          expect(decoder.decode(bytes.subarray(start, start + message.json.length))).toBe(textOf(message));
+        expect(JSON.parse(decoder.decode(bytes))).toHaveLength(pack.length);
+      }
+    });
   });
 });
 
@@ -94,34 +92,27 @@ describe('the query of a search', () => {
 
   it('has no two words that can begin at the same place', () => {
     const word = fc.array(fc.constantFrom('z', 'Z', 'ź', 'a', 'á'), { minLength: 1, maxLength: 4 });
-    fc.assert(
-      fc.property(fc.array(word, { maxLength: 40 }), (words) => {
-        const needed = wordsOf(words.map((parts) => parts.join('.')).join(' '));
-        const begins = needed.filter((one) =>
-          needed.some((other) => other !== one && one.every((part, index) => other[index] === part)),
-        );
-        expect(begins).toEqual([]);
-        const all = needed.map((parts) => ` ${parts.join(' ')} `);
-        for (const parts of words) {
-          const plain = ` ${parts.join(' ')} `
-            .toLowerCase()
-            .normalize('NFD')
-            .replace(/\u0301/g, '');
-          expect(all.some((other) => other.includes(plain))).toBe(true);
-        }
-      }),
-    );
+    forAll(fc.array(word, { maxLength: 40 }), (words) => {
+      const needed = wordsOf(words.map((parts) => parts.join('.')).join(' '));
+      const begins = needed.filter((one) =>
+        needed.some((other) => other !== one && one.every((part, index) => other[index] === part)),
+      );
+      expect(begins).toEqual([]);
+      const all = needed.map((parts) => ` ${parts.join(' ')} `);
+      for (const parts of words) {
+        const plain = ` ${parts.join(' ')} `
+          .toLowerCase()
+          .normalize('NFD')
+          .replace(/\u0301/g, '');
+        expect(all.some((other) => other.includes(plain))).toBe(true);
+      }
+    });
   });
 
   it('holds no quote that is not doubled, whatever it is made of', () => {
-    fc.assert(
-      fc.property(
-        fc.string({ unit: fc.constantFrom('"', "'", ' ', '\0', 'a', '*', '(', '\ud800') }),
-        (words) => {
-          expect(matchAll(words) ?? '""').toMatch(/^"([^"\0]|"")*"( "([^"\0]|"")*")*$/u);
-        },
-      ),
-    );
+    forAll(fc.string({ unit: fc.constantFrom('"', "'", ' ', '\0', 'a', '*', '(', '\ud800') }), (words) => {
+      expect(matchAll(words) ?? '""').toMatch(/^"([^"\0]|"")*"( "([^"\0]|"")*")*$/u);
+    });
   });
 });
 
@@ -175,16 +166,14 @@ describe('the excerpt of a hit', () => {
       '\n',
       'a b c',
     );
-    fc.assert(
-      fc.property(fc.array(piece, { maxLength: 40 }), fc.array(piece, { maxLength: 40 }), (before, after) => {
-        const text = searchable([`${before.join('')} needle ${after.join('')}`]);
-        const excerpt = excerptOf(text, text.indexOf('needle'));
-        expect(excerpt).toContain('needle');
-        expect(excerpt.isWellFormed()).toBe(true);
-        expect(excerpt.length).toBeLessThanOrEqual(1_204);
-        expect(readable(text)).toContain(excerpt.replace(/^… /, '').replace(/ …$/, ''));
-      }),
-    );
+    forAll(fc.array(piece, { maxLength: 40 }), fc.array(piece, { maxLength: 40 }), (before, after) => {
+      const text = searchable([`${before.join('')} needle ${after.join('')}`]);
+      const excerpt = excerptOf(text, text.indexOf('needle'));
+      expect(excerpt).toContain('needle');
+      expect(excerpt.isWellFormed()).toBe(true);
+      expect(excerpt.length).toBeLessThanOrEqual(1_204);
+      expect(readable(text)).toContain(excerpt.replace(/^… /, '').replace(/ …$/, ''));
+    });
   });
 
   it('begins at the beginning where nothing is found', () => {
@@ -246,25 +235,21 @@ describe('the keys of an archive', () => {
   const keysOf = (...messages: Record<string, unknown>[]) => archiveKeys(read(messages), sha256Hex);
 
   it('are the hashes of prefixes, where a message is none of the preamble', () => {
-    fc.assert(
-      fc.property(conversation, ({ messages }) => {
-        const said = read(messages);
-        const keys = archiveKeys(said, sha256Hex);
-        const hashes = prefixHashes(said, sha256Hex);
-        expect(keys.map(({ chained }) => chained)).toEqual(said.map(({ role }) => role !== 'preamble'));
-        for (const [index, { key, chained }] of keys.entries())
-          if (chained) expect(key).toBe(hashes[index + 1]);
-      }),
-    );
+    forAll(conversation, ({ messages }) => {
+      const said = read(messages);
+      const keys = archiveKeys(said, sha256Hex);
+      const hashes = prefixHashes(said, sha256Hex);
+      expect(keys.map(({ chained }) => chained)).toEqual(said.map(({ role }) => role !== 'preamble'));
+      for (const [index, { key, chained }] of keys.entries())
+        if (chained) expect(key).toBe(hashes[index + 1]);
+    });
   });
 
   it('are different for all messages of an array, equal ones too', () => {
-    fc.assert(
-      fc.property(conversation, ({ messages }) => {
-        const keys = keysOf(...messages, ...messages).map(({ key }) => key);
-        expect(new Set(keys).size).toBe(keys.length);
-      }),
-    );
+    forAll(conversation, ({ messages }) => {
+      const keys = keysOf(...messages, ...messages).map(({ key }) => key);
+      expect(new Set(keys).size).toBe(keys.length);
+    });
     const twice = keysOf(system('s'), system('s'), user('a'), user('a'), system('s')).map(({ key }) => key);
     expect(new Set(twice).size).toBe(5);
   });

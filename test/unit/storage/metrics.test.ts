@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type Counts, exposition } from '../../../src/storage/metrics/families.ts';
 import { Metrics } from '../../../src/storage/metrics/metrics.ts';
 import type { Batch } from '../../../src/storage/metrics/remote.ts';
+import { forAllAsync } from '../../support/laws/runs.ts';
 
 async function countsOf(work: (metrics: Metrics) => void): Promise<Counts> {
   const sent: Batch[] = [];
@@ -16,28 +17,26 @@ async function countsOf(work: (metrics: Metrics) => void): Promise<Counts> {
 describe('the text of metrics', () => {
   it('has cumulative buckets in order, a sum and a count', async () => {
     const values = fc.array(fc.integer({ min: 0, max: 2_000_000 }), { minLength: 1, maxLength: 20 });
-    await fc.assert(
-      fc.asyncProperty(values, async (tokens) => {
-        const counts = await countsOf((metrics) => {
-          for (const one of tokens) metrics.observe('memory_tokens_before_after', { stage: 'after' }, one);
-        });
-        const lines = exposition(counts).split('\n');
-        const buckets = lines.flatMap(
-          (line) =>
-            /^memory_tokens_before_after_bucket\{stage="after",le="(.*)"\} (\d+)$/.exec(line)?.slice(1) ?? [],
-        );
-        const bounds = buckets
-          .filter((_, at) => at % 2 === 0)
-          .map((le) => (le === '+Inf' ? Infinity : Number(le)));
-        const within = buckets.filter((_, at) => at % 2 === 1).map(Number);
-        expect(bounds).toEqual(bounds.toSorted((a, b) => a - b));
-        expect(bounds.at(-1)).toBe(Infinity);
-        expect(within).toEqual(bounds.map((bound) => tokens.filter((one) => one <= bound).length));
-        const sum = tokens.reduce((all, one) => all + one, 0);
-        expect(lines).toContain(`memory_tokens_before_after_sum{stage="after"} ${sum}`);
-        expect(lines).toContain(`memory_tokens_before_after_count{stage="after"} ${tokens.length}`);
-      }),
-    );
+    await forAllAsync({}, values, async (tokens) => {
+      const counts = await countsOf((metrics) => {
+        for (const one of tokens) metrics.observe('memory_tokens_before_after', { stage: 'after' }, one);
+      });
+      const lines = exposition(counts).split('\n');
+      const buckets = lines.flatMap(
+        (line) =>
+          /^memory_tokens_before_after_bucket\{stage="after",le="(.*)"\} (\d+)$/.exec(line)?.slice(1) ?? [],
+      );
+      const bounds = buckets
+        .filter((_, at) => at % 2 === 0)
+        .map((le) => (le === '+Inf' ? Infinity : Number(le)));
+      const within = buckets.filter((_, at) => at % 2 === 1).map(Number);
+      expect(bounds).toEqual(bounds.toSorted((a, b) => a - b));
+      expect(bounds.at(-1)).toBe(Infinity);
+      expect(within).toEqual(bounds.map((bound) => tokens.filter((one) => one <= bound).length));
+      const sum = tokens.reduce((all, one) => all + one, 0);
+      expect(lines).toContain(`memory_tokens_before_after_sum{stage="after"} ${sum}`);
+      expect(lines).toContain(`memory_tokens_before_after_count{stage="after"} ${tokens.length}`);
+    });
   });
 
   it('keeps the series of a family together', async () => {

@@ -7,6 +7,7 @@ import { Metrics } from '../../../src/storage/metrics/metrics.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { TIME_LIMITS } from '../../../src/time-limits.ts';
 import { endedRun } from '../../support/conversations/ended-runs.ts';
+import { forAllAsync } from '../../support/laws/runs.ts';
 
 const tenant = new Tenants('a-secret-for-tests-only').ofToken('sk-a-caller-whose-events-are-sent');
 
@@ -322,28 +323,25 @@ it('whatever fails, each event is kept once and in order, or counted as lost', a
       }),
     },
   );
-  await fc.assert(
-    fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
-      const { add, outboxes, kept, fates, lost } = isolate();
-      const added: Record<string, number[]> = { c: [], d: [] };
-      for (const one of steps) {
-        if (one.do === 'add') added[one.to]?.push(add(one.to));
-        else if (one.do === 'wait') await vi.advanceTimersByTimeAsync(one.ms);
-        else if (one.do === 'break') fates.push(one.fate);
-        else void outboxes.settled(tenant.id);
-      }
-      await vi.advanceTimersByTimeAsync(120_000);
-      for (const name of ['c', 'd']) expect(new Set(kept(name)).size).toBe(kept(name).length);
-      const missing = Object.values(added).flat().length - kept('c').length - kept('d').length;
-      // What was kept, and whose answers were lost, is counted as lost too.
-      expect(lost()).toBeGreaterThanOrEqual(missing);
-      const isLate = steps.some((one) => one.do === 'break' && one.fate === 'comes late');
-      for (const name of ['c', 'd']) {
-        const all = (added[name] ?? []).filter((n) => kept(name).includes(n));
-        expect(isLate ? kept(name).toSorted((a, b) => a - b) : kept(name)).toEqual(all);
-      }
-      if (!steps.some((one) => one.do === 'break')) expect([missing, lost()]).toEqual([0, 0]);
-    }),
-    { numRuns: 100 },
-  );
+  await forAllAsync(100, fc.array(step, { maxLength: 60 }), async (steps) => {
+    const { add, outboxes, kept, fates, lost } = isolate();
+    const added: Record<string, number[]> = { c: [], d: [] };
+    for (const one of steps) {
+      if (one.do === 'add') added[one.to]?.push(add(one.to));
+      else if (one.do === 'wait') await vi.advanceTimersByTimeAsync(one.ms);
+      else if (one.do === 'break') fates.push(one.fate);
+      else void outboxes.settled(tenant.id);
+    }
+    await vi.advanceTimersByTimeAsync(120_000);
+    for (const name of ['c', 'd']) expect(new Set(kept(name)).size).toBe(kept(name).length);
+    const missing = Object.values(added).flat().length - kept('c').length - kept('d').length;
+    // What was kept, and whose answers were lost, is counted as lost too.
+    expect(lost()).toBeGreaterThanOrEqual(missing);
+    const isLate = steps.some((one) => one.do === 'break' && one.fate === 'comes late');
+    for (const name of ['c', 'd']) {
+      const all = (added[name] ?? []).filter((n) => kept(name).includes(n));
+      expect(isLate ? kept(name).toSorted((a, b) => a - b) : kept(name)).toEqual(all);
+    }
+    if (!steps.some((one) => one.do === 'break')) expect([missing, lost()]).toEqual([0, 0]);
+  });
 });

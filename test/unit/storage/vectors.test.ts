@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { fuseRanks, mergeArchives } from '../../../src/storage/archive/fusion.ts';
 import { dimensionsOf, packVector, similarity, unitOf } from '../../../src/storage/archive/vectors.ts';
+import { forAll } from '../../support/laws/runs.ts';
 
 /** Finite numbers of any size, at least one of them not 0. */
 const vector = (dimensions = { minLength: 1, maxLength: 64 }) =>
@@ -32,37 +33,31 @@ describe('a stored vector', () => {
   });
 
   it('is as similar to itself as can be, however large or small its numbers are', () => {
-    fc.assert(
-      fc.property(vector(), (values) => {
-        expect(similarity(packed(values).buffer, unit(values))).toBeGreaterThan(0.95);
-        expect(similarity(packed(values).buffer, unit(values))).toBeLessThan(1.000_001);
-        expect(similarity(packed(values).buffer, unit(values.map((value) => -value)))).toBeLessThan(-0.95);
-      }),
-    );
+    forAll(vector(), (values) => {
+      expect(similarity(packed(values).buffer, unit(values))).toBeGreaterThan(0.95);
+      expect(similarity(packed(values).buffer, unit(values))).toBeLessThan(1.000_001);
+      expect(similarity(packed(values).buffer, unit(values.map((value) => -value)))).toBeLessThan(-0.95);
+    });
   });
 
   it('keeps its similarity to any other within half a step in each dimension', () => {
     const two = fc
       .integer({ min: 1, max: 64 })
       .chain((length) => fc.tuple(...[1, 2].map(() => vector({ minLength: length, maxLength: length }))));
-    fc.assert(
-      fc.property(two, ([one = [], other = []]) => {
-        const exact = cosine(unit(one), unit(other));
-        const largest = Math.max(...unit(one).map(Math.abs));
-        // The rounding error is at most this long, and changes the length by as much.
-        const error = (Math.sqrt(one.length) * largest) / 254;
-        expect(Math.abs(similarity(packed(one).buffer, unit(other)) - exact)).toBeLessThan(2 * error + 1e-6);
-      }),
-    );
+    forAll(two, ([one = [], other = []]) => {
+      const exact = cosine(unit(one), unit(other));
+      const largest = Math.max(...unit(one).map(Math.abs));
+      // The rounding error is at most this long, and changes the length by as much.
+      const error = (Math.sqrt(one.length) * largest) / 254;
+      expect(Math.abs(similarity(packed(one).buffer, unit(other)) - exact)).toBeLessThan(2 * error + 1e-6);
+    });
   });
 
   it('does not depend on the length of what it was made of', () => {
-    fc.assert(
-      fc.property(fc.array(fc.integer({ min: -100, max: 100 }), { minLength: 1 }), (values) => {
-        fc.pre(values.some((value) => value !== 0));
-        expect(packed(values.map((value) => value * 2 ** 40))).toEqual(packed(values));
-      }),
-    );
+    forAll(fc.array(fc.integer({ min: -100, max: 100 }), { minLength: 1 }), (values) => {
+      fc.pre(values.some((value) => value !== 0));
+      expect(packed(values.map((value) => value * 2 ** 40))).toEqual(packed(values));
+    });
   });
 });
 
@@ -79,45 +74,39 @@ describe('the fusion of rankings', () => {
 
   it('is the one list that is not empty', () => {
     const list = fc.uniqueArray(fc.integer());
-    fc.assert(
-      fc.property(list, (items) => {
-        expect(fuseRanks([items])).toEqual(items);
-        expect(fuseRanks([[], items])).toEqual(items);
-        expect(fuseRanks([items, items])).toEqual(items);
-      }),
-    );
+    forAll(list, (items) => {
+      expect(fuseRanks([items])).toEqual(items);
+      expect(fuseRanks([[], items])).toEqual(items);
+      expect(fuseRanks([items, items])).toEqual(items);
+    });
   });
 
   it('has each item once, and never turns round what all lists agree on', () => {
     const list = fc.uniqueArray(fc.integer({ min: 0, max: 20 }));
-    fc.assert(
-      fc.property(list, list, (one, other) => {
-        const fused = fuseRanks([one, other]);
-        expect(fused.toSorted()).toEqual([...new Set([...one, ...other])].toSorted());
-        const places = (item: number) => [one, other].map((items) => items.indexOf(item));
-        for (const [index, better] of fused.entries())
-          for (const worse of fused.slice(index + 1)) {
-            const ranked = places(better).map((place, list) => [place, places(worse)[list] ?? -1]);
-            const isWorseEverywhere = ranked.every(
-              ([first = 0, second = 0]) => second >= 0 && (first < 0 || second < first),
-            );
-            expect(isWorseEverywhere).toBe(false);
-          }
-      }),
-    );
+    forAll(list, list, (one, other) => {
+      const fused = fuseRanks([one, other]);
+      expect(fused.toSorted()).toEqual([...new Set([...one, ...other])].toSorted());
+      const places = (item: number) => [one, other].map((items) => items.indexOf(item));
+      for (const [index, better] of fused.entries())
+        for (const worse of fused.slice(index + 1)) {
+          const ranked = places(better).map((place, list) => [place, places(worse)[list] ?? -1]);
+          const isWorseEverywhere = ranked.every(
+            ([first = 0, second = 0]) => second >= 0 && (first < 0 || second < first),
+          );
+          expect(isWorseEverywhere).toBe(false);
+        }
+    });
   });
 
   it('lets no later result change the order of those before', () => {
     const list = fc.uniqueArray(fc.integer({ min: 0, max: 200 }), { minLength: 60 });
-    fc.assert(
-      fc.property(list, list, (words, others) => {
-        const similar = others.slice(0, 50);
-        const fused = fuseRanks([words, similar]);
-        expect(fused.filter((item) => !similar.includes(item))).toEqual(
-          words.filter((item) => !similar.includes(item)),
-        );
-      }),
-    );
+    forAll(list, list, (words, others) => {
+      const similar = others.slice(0, 50);
+      const fused = fuseRanks([words, similar]);
+      expect(fused.filter((item) => !similar.includes(item))).toEqual(
+        words.filter((item) => !similar.includes(item)),
+      );
+    });
   });
 });
 
@@ -148,14 +137,12 @@ describe('the merger of archives', () => {
         ...words.map((similarity) => withWords('', similarity)),
         ...others.sort((one, other) => other - one).map((similarity) => alike('', similarity)),
       ]);
-    fc.assert(
-      fc.property(fc.array(list), (lists) => {
-        const merged = mergeArchives(lists);
-        expect(merged).toHaveLength(lists.flat().length);
-        for (const hits of lists) expect(merged.filter((hit) => hits.includes(hit))).toEqual(hits);
-        const words = lists.flat().filter(({ hasWords }) => hasWords);
-        expect(merged.slice(0, words.length).every(({ hasWords }) => hasWords)).toBe(true);
-      }),
-    );
+    forAll(fc.array(list), (lists) => {
+      const merged = mergeArchives(lists);
+      expect(merged).toHaveLength(lists.flat().length);
+      for (const hits of lists) expect(merged.filter((hit) => hits.includes(hit))).toEqual(hits);
+      const words = lists.flat().filter(({ hasWords }) => hasWords);
+      expect(merged.slice(0, words.length).every(({ hasWords }) => hasWords)).toBe(true);
+    });
   });
 });

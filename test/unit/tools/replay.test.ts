@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { type Recorded, readRecorded } from '../../../inspector/read/recorded.ts';
 import { longestArrays } from '../../../tools/replay/conversations.ts';
 import { type Replayed, wordsOf } from '../../../tools/replay/words.ts';
+import { forAll } from '../../support/laws/runs.ts';
 
 const say = (text: string) => ({ role: 'user', content: text });
 
@@ -45,14 +46,12 @@ describe('the conversations of a log', () => {
     const texts = fc.array(fc.constantFrom('a', 'b', 'c'), { minLength: 1, maxLength: 5 });
     const begins = (one: Recorded, other: Recorded): boolean =>
       one.messages.every((message, at) => JSON.stringify(message) === JSON.stringify(other.messages[at]));
-    fc.assert(
-      fc.property(fc.array(texts, { maxLength: 12 }), (arrays) => {
-        const log = arrays.map((array, at) => recorded(`${at}`, array));
-        const kept = longestArrays(log);
-        for (const one of log) expect(kept.some((whole) => begins(one, whole))).toBe(true);
-        for (const one of kept) expect(kept.filter((whole) => begins(one, whole))).toEqual([one]);
-      }),
-    );
+    forAll(fc.array(texts, { maxLength: 12 }), (arrays) => {
+      const log = arrays.map((array, at) => recorded(`${at}`, array));
+      const kept = longestArrays(log);
+      for (const one of log) expect(kept.some((whole) => begins(one, whole))).toBe(true);
+      for (const one of kept) expect(kept.filter((whole) => begins(one, whole))).toEqual([one]);
+    });
   });
 });
 

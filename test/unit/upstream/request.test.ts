@@ -13,6 +13,7 @@ import {
   upstreamUrl,
 } from '../../../src/upstream/request.ts';
 import { anyPath } from '../../support/conversations/urls.ts';
+import { forAll } from '../../support/laws/runs.ts';
 
 describe('the upstream’s URL', () => {
   it('is the base followed by the path, with both queries', () => {
@@ -24,24 +25,22 @@ describe('the upstream’s URL', () => {
   });
 
   it('never leaves the base, whatever the path', () => {
-    fc.assert(
-      fc.property(
-        fc.oneof(
-          anyPath,
-          fc.string(),
-          fc.constantFrom('/../../x', '//evil.test/', '/%2e%2e/%2e%2e/', '/..\\..\\'),
-        ),
-        (path) => {
-          let url: string;
-          try {
-            url = upstreamUrl('https://up.test/v1', path.startsWith('/') ? path : `/${path}`, '');
-          } catch {
-            return;
-          }
-          expect(new URL(url).origin).toBe('https://up.test');
-          expect(new URL(url).pathname.startsWith('/v1/')).toBe(true);
-        },
+    forAll(
+      fc.oneof(
+        anyPath,
+        fc.string(),
+        fc.constantFrom('/../../x', '//evil.test/', '/%2e%2e/%2e%2e/', '/..\\..\\'),
       ),
+      (path) => {
+        let url: string;
+        try {
+          url = upstreamUrl('https://up.test/v1', path.startsWith('/') ? path : `/${path}`, '');
+        } catch {
+          return;
+        }
+        expect(new URL(url).origin).toBe('https://up.test');
+        expect(new URL(url).pathname.startsWith('/v1/')).toBe(true);
+      },
     );
   });
 });
@@ -166,12 +165,10 @@ describe('the headers of a request and of its answer', () => {
     const header = fc.tuple(fc.constantFrom(...names), value);
     const connection = fc.subarray([...names, 'close', 'keep-alive']).map((all) => all.join(','));
     const asked = fc.record({ headers: fc.array(header), connection, isVendor: fc.boolean() });
-    fc.assert(
-      fc.property(asked, fc.constantFrom(OPENAI, ANTHROPIC), ({ headers, connection, isVendor }, api) => {
-        const sent = new Headers([...headers, ['connection', connection]]);
-        expect(api.keyIn(requestHeaders(sent, { api, isVendor }))).toBe(api.keyIn(sent));
-      }),
-    );
+    forAll(asked, fc.constantFrom(OPENAI, ANTHROPIC), ({ headers, connection, isVendor }, api) => {
+      const sent = new Headers([...headers, ['connection', connection]]);
+      expect(api.keyIn(requestHeaders(sent, { api, isVendor }))).toBe(api.keyIn(sent));
+    });
     const forgetful = { ...OPENAI, dropOthers: (headers: Headers) => headers.delete('authorization') };
     expect(() => requestHeaders(incoming, { api: forgetful })).toThrow(InvariantError);
   });

@@ -14,7 +14,7 @@ import {
 import { body, lines, step, user } from '../../support/conversations/chat.ts';
 import { brokenPrefix } from '../../support/laws/laws.ts';
 import { requestsOf } from '../../support/laws/requests-of.ts';
-import { runs } from '../../support/laws/runs.ts';
+import { forAll, runs } from '../../support/laws/runs.ts';
 import {
   stranger,
   strategyOf,
@@ -162,46 +162,44 @@ describe('the record of what was sent', () => {
 describe('a report of a view in an isolate that has sent the one before', () => {
   it('says that the frontier moved exactly where the plan has moved it or the view does not extend that one', () => {
     let found = 0;
-    fc.assert(
-      fc.property(
-        richConversation,
-        autoStrategy,
-        autoOptions(true),
-        fc.array(fc.constantFrom({}, {}, NOTHING_STORED, { limit: 3_000 }, { limit: 1_500 }), {
-          minLength: 1,
-          maxLength: 4,
-        }),
-        (conversation, strategy, options, changes) => {
-          const { make, send } = isolate();
-          let before: Viewed | undefined;
-          for (const [at, request] of requestsOf(conversation).entries()) {
-            const changed = { ...options, ...changes[at % changes.length] };
-            const viewed = viewOf(request, strategy, changed);
-            const { report } = make(viewed, { strategy });
-            const { moved } = report.frontier;
-            if (before) {
-              const end = before.request.messages.length;
-              const [now, was] = [viewed, before].map((one) => {
-                const edited = editedAt(one.view, one.request.messages.length);
-                return editedBefore(edited, end);
-              });
-              expect([now, was]).not.toContain(undefined);
-              const isSame = now?.edits === was?.edits && now?.rounds === was?.rounds;
-              const unreported = { ...report, frontier: { ...report.frontier, moved: false } };
-              expect(isSame).toBe(brokenPrefix(before, { ...viewed, report: unreported }).length === 0);
-              expect(brokenPrefix(before, { ...viewed, report })).toEqual([]);
-              const byRecord = moved && !viewed.report.frontier.moved;
-              if (byRecord) {
-                found++;
-                expect(brokenPrefix(before, viewed)).not.toEqual([]);
-              }
-            }
-            send(viewed, { strategy });
-            before = viewed;
-          }
-        },
-      ),
+    forAll(
       { numRuns: runs(4, 100), endOnFailure: true },
+      richConversation,
+      autoStrategy,
+      autoOptions(true),
+      fc.array(fc.constantFrom({}, {}, NOTHING_STORED, { limit: 3_000 }, { limit: 1_500 }), {
+        minLength: 1,
+        maxLength: 4,
+      }),
+      (conversation, strategy, options, changes) => {
+        const { make, send } = isolate();
+        let before: Viewed | undefined;
+        for (const [at, request] of requestsOf(conversation).entries()) {
+          const changed = { ...options, ...changes[at % changes.length] };
+          const viewed = viewOf(request, strategy, changed);
+          const { report } = make(viewed, { strategy });
+          const { moved } = report.frontier;
+          if (before) {
+            const end = before.request.messages.length;
+            const [now, was] = [viewed, before].map((one) => {
+              const edited = editedAt(one.view, one.request.messages.length);
+              return editedBefore(edited, end);
+            });
+            expect([now, was]).not.toContain(undefined);
+            const isSame = now?.edits === was?.edits && now?.rounds === was?.rounds;
+            const unreported = { ...report, frontier: { ...report.frontier, moved: false } };
+            expect(isSame).toBe(brokenPrefix(before, { ...viewed, report: unreported }).length === 0);
+            expect(brokenPrefix(before, { ...viewed, report })).toEqual([]);
+            const byRecord = moved && !viewed.report.frontier.moved;
+            if (byRecord) {
+              found++;
+              expect(brokenPrefix(before, viewed)).not.toEqual([]);
+            }
+          }
+          send(viewed, { strategy });
+          before = viewed;
+        }
+      },
     );
     expect(found).toBeGreaterThan(0);
   });

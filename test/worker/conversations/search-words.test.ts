@@ -6,7 +6,7 @@ import { passageOf } from '../../../src/storage/archive/passage.ts';
 import { matchAll, searchable, wordsOf } from '../../../src/storage/archive/text.ts';
 import { tokensOf } from '../../../src/storage/archive/tokens.ts';
 import { user } from '../../support/conversations/chat.ts';
-import { runs } from '../../support/laws/runs.ts';
+import { forAll, runs } from '../../support/laws/runs.ts';
 import { archive, objectOf, recordLog } from './archived.ts';
 
 recordLog();
@@ -93,31 +93,28 @@ describe('the passage of a search', () => {
     const numRuns = runs(100, 1_000);
     let shown = 0;
     await inIndex('snippet()', (sql) => {
-      fc.assert(
-        fc.property(pieces, query, size, fc.constantFrom('', '"', '. '), (parts, words, tokens, before) => {
-          const text = searchable([`${before}${parts.flat().join('')}`]);
-          sql.exec('INSERT OR REPLACE INTO texts (rowid, text) VALUES (1, ?)', text);
-          const [theirs] = sql
-            .exec<{ snippet: string }>(
-              `SELECT snippet(texts, 0, char(2), '', '…', ${tokens}) AS snippet FROM texts WHERE texts MATCH ?`,
-              matchAll(words.join(' ')) ?? '""',
-            )
-            .toArray();
-          const ours = passageOf(text, wordsOf(words.join(' ')), tokens);
-          expect(ours === undefined).toBe(theirs === undefined);
-          if (!ours || !theirs) return;
-          const { start, end, word: at } = ours;
-          const shows = (passage: string): string =>
-            `${start > 0 ? '…' : ''}${passage}${end < text.length ? '…' : ''}`;
-          expect(shows(text.slice(start, end))).toBe(theirs.snippet.replaceAll('\u0002', ''));
-          shown++;
-          // It joins words that overlap, and leaves out a mark before the passage.
-          if (wordsOf(words.join(' ')).some((parts) => parts.length > 1)) return;
-          const [head = ''] = theirs.snippet.split('\u0002');
-          expect(head).toBe(`${start > 0 ? '…' : ''}${text.slice(start, at)}`);
-        }),
-        { numRuns },
-      );
+      forAll(numRuns, pieces, query, size, fc.constantFrom('', '"', '. '), (parts, words, tokens, before) => {
+        const text = searchable([`${before}${parts.flat().join('')}`]);
+        sql.exec('INSERT OR REPLACE INTO texts (rowid, text) VALUES (1, ?)', text);
+        const [theirs] = sql
+          .exec<{ snippet: string }>(
+            `SELECT snippet(texts, 0, char(2), '', '…', ${tokens}) AS snippet FROM texts WHERE texts MATCH ?`,
+            matchAll(words.join(' ')) ?? '""',
+          )
+          .toArray();
+        const ours = passageOf(text, wordsOf(words.join(' ')), tokens);
+        expect(ours === undefined).toBe(theirs === undefined);
+        if (!ours || !theirs) return;
+        const { start, end, word: at } = ours;
+        const shows = (passage: string): string =>
+          `${start > 0 ? '…' : ''}${passage}${end < text.length ? '…' : ''}`;
+        expect(shows(text.slice(start, end))).toBe(theirs.snippet.replaceAll('\u0002', ''));
+        shown++;
+        // It joins words that overlap, and leaves out a mark before the passage.
+        if (wordsOf(words.join(' ')).some((parts) => parts.length > 1)) return;
+        const [head = ''] = theirs.snippet.split('\u0002');
+        expect(head).toBe(`${start > 0 ? '…' : ''}${text.slice(start, at)}`);
+      });
     });
     expect(shown).toBeGreaterThan(numRuns / 5);
   });

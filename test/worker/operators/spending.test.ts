@@ -9,7 +9,7 @@ import type { CallerLimits } from '../../../src/memory/money/caller-limits.ts';
 import { MINUTE_MS } from '../../../src/memory/money/spending.ts';
 import { NO_DAY_SUMS } from '../../../src/memory/run/day-sums.ts';
 import { RESERVED_MS, type Reservation } from '../../../src/storage/tenant/spending.ts';
-import { runs } from '../../support/laws/runs.ts';
+import { forAllAsync, runs } from '../../support/laws/runs.ts';
 
 // To come: an alarm of the past would ring again at once, as long as the object's clock stops.
 const NOON = Date.UTC(2126, 10, 26, 12);
@@ -52,30 +52,27 @@ describe('a budget', () => {
       }),
       { minLength: 50, maxLength: 50 },
     );
-    await fc.assert(
-      fc.asyncProperty(calls, fc.integer({ min: 1, max: 30_000 }), async (all, most) => {
-        const { reserve, settle, days, clock } = tenant();
-        const limits = { usd_per_day: dollars(most) };
-        let counted = 0;
-        await Promise.all(
-          all.map(async ({ amount, share, isLost }) => {
-            const { id, state } = await reserve(limits, { amount });
-            if (state !== 'reserved') return;
-            const spent = Math.floor((amount * share) / 100);
-            counted += isLost ? amount : spent;
-            if (!isLost) await settle(id, 1, spent);
-          }),
-        );
-        // What was lost counts as spent.
-        clock.now += RESERVED_MS;
-        await reserve({ usd_per_day: 0 });
-        await reserve({ requests_per_minute: 1 }, { amount: 0 });
-        const [day] = await days();
-        expect(day?.amount ?? 0).toBe(counted);
-        expect(counted).toBeLessThan(most + Math.max(...all.map(({ amount }) => amount)));
-      }),
-      { numRuns: runs(3, 15) },
-    );
+    await forAllAsync(runs(3, 15), calls, fc.integer({ min: 1, max: 30_000 }), async (all, most) => {
+      const { reserve, settle, days, clock } = tenant();
+      const limits = { usd_per_day: dollars(most) };
+      let counted = 0;
+      await Promise.all(
+        all.map(async ({ amount, share, isLost }) => {
+          const { id, state } = await reserve(limits, { amount });
+          if (state !== 'reserved') return;
+          const spent = Math.floor((amount * share) / 100);
+          counted += isLost ? amount : spent;
+          if (!isLost) await settle(id, 1, spent);
+        }),
+      );
+      // What was lost counts as spent.
+      clock.now += RESERVED_MS;
+      await reserve({ usd_per_day: 0 });
+      await reserve({ requests_per_minute: 1 }, { amount: 0 });
+      const [day] = await days();
+      expect(day?.amount ?? 0).toBe(counted);
+      expect(counted).toBeLessThan(most + Math.max(...all.map(({ amount }) => amount)));
+    });
   });
 
   it('is used up by calls at the same time, and there again the next day', async () => {

@@ -4,7 +4,7 @@ import type { MemoryStrategyRequest } from '../../../src/memory/modes/table.ts';
 import { messageOf } from '../../../tools/upstream/message.ts';
 import { responseOf } from '../../../tools/upstream/response.ts';
 import { assistant, body, lines, step, user } from '../../support/conversations/chat.ts';
-import { runs } from '../../support/laws/runs.ts';
+import { forAllAsync, runs } from '../../support/laws/runs.ts';
 import { startApp, watchedBucket } from '../support.ts';
 
 const STRATEGIES: readonly MemoryStrategyRequest[] = [
@@ -64,36 +64,33 @@ describe('a body that an isolate has seen', () => {
   it('has the view and the report that it has in a new one, whatever came between', async () => {
     const numRuns = runs(2, 8);
     let again = 0;
-    await fc.assert(
-      fc.asyncProperty(requests, async (all) => {
-        const { bucket } = watchedBucket();
-        const key = `sk-${crypto.randomUUID()}`;
-        const knowing = startAny(bucket, {}, key);
-        const seen = new Set<string>();
-        for (const one of all) {
-          const fields = {
-            model: one.model,
-            ...(one.tools ? { tools: TOOLS } : {}),
-            max_completion_tokens: one.most,
-            memory_strategy: STRATEGIES[one.strategy],
-          };
-          const text = JSON.stringify(body(MESSAGES.slice(0, one.length), fields));
-          if (seen.has(text)) again++;
-          seen.add(text);
-          const fresh = startAny(bucket, {}, key);
-          const answers = [];
-          for (const app of [fresh, knowing]) {
-            const response = await app.request('/v1/chat/completions', { method: 'POST', body: text });
-            expect(response.status).toBe(200);
-            const shown = [...response.headers].filter(([name]) => !OTHERS.includes(name));
-            // The newest app hears all requests to the upstream.
-            answers.push({ shown, sent: fresh.sent.at(-1)?.body });
-          }
-          expect(answers[1]).toEqual(answers[0]);
+    await forAllAsync({ numRuns, endOnFailure: true }, requests, async (all) => {
+      const { bucket } = watchedBucket();
+      const key = `sk-${crypto.randomUUID()}`;
+      const knowing = startAny(bucket, {}, key);
+      const seen = new Set<string>();
+      for (const one of all) {
+        const fields = {
+          model: one.model,
+          ...(one.tools ? { tools: TOOLS } : {}),
+          max_completion_tokens: one.most,
+          memory_strategy: STRATEGIES[one.strategy],
+        };
+        const text = JSON.stringify(body(MESSAGES.slice(0, one.length), fields));
+        if (seen.has(text)) again++;
+        seen.add(text);
+        const fresh = startAny(bucket, {}, key);
+        const answers = [];
+        for (const app of [fresh, knowing]) {
+          const response = await app.request('/v1/chat/completions', { method: 'POST', body: text });
+          expect(response.status).toBe(200);
+          const shown = [...response.headers].filter(([name]) => !OTHERS.includes(name));
+          // The newest app hears all requests to the upstream.
+          answers.push({ shown, sent: fresh.sent.at(-1)?.body });
         }
-      }),
-      { numRuns, endOnFailure: true },
-    );
+        expect(answers[1]).toEqual(answers[0]);
+      }
+    });
     expect(again).toBeGreaterThan(2 * numRuns);
   });
 });

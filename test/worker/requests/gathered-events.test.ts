@@ -18,6 +18,7 @@ import { ConversationTables } from '../../../src/storage/conversation/tables.ts'
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { assistant, body, user } from '../../support/conversations/chat.ts';
 import { batchOf, endedRun } from '../../support/conversations/ended-runs.ts';
+import { forAllAsync } from '../../support/laws/runs.ts';
 import { quiet } from '../../support/quiet.ts';
 import { shorten } from '../../support/time-limits.ts';
 import { hang, startApp, watchedBucket, watchedObjects } from '../support.ts';
@@ -238,54 +239,51 @@ describe('the object', () => {
      */
     const call = { batch: fc.nat(11), after: fc.nat(1_000), fails: fc.boolean(), restarts: fc.boolean() };
     const calls = fc.array(fc.record(call), { maxLength: 40 });
-    await fc.assert(
-      fc.asyncProperty(batches, calls, async (sizes, steps) => {
-        let events = 0;
-        const all = sizes.map((size) => batchOf(...Array.from({ length: size }, () => run(events++))));
-        const kept = new Set<number>();
-        const found = await runInDurableObject(caller().stub, (_, { storage }) => {
-          let now = CAME + 60_000;
-          let isBroken = false;
-          const exec = (query: string, ...values: unknown[]) => {
-            // The last statement but one, after bills and parts.
-            if (isBroken && query.startsWith('INSERT INTO run_events')) throw new Error('the disk is full');
-            return storage.sql.exec(query, ...values);
-          };
-          const sql = { exec } as unknown as SqlStorage;
-          const transactionSync: DurableObjectStorage['transactionSync'] = (work) =>
-            storage.transactionSync(work);
-          const begin = () =>
-            new RunEvents(new ConversationTables({ sql, transactionSync }), () => now, vi.fn());
-          let object = begin();
-          for (const { batch, after, fails, restarts } of steps) {
-            if (restarts) object = begin();
-            const at = batch % all.length;
-            const one = all[at];
-            if (!one) continue;
-            now += after;
-            isBroken = fails;
-            // Half of what fails has been kept: its answer is lost.
-            const isLost = fails && batch % 2 === 0;
-            if (isLost) isBroken = false;
-            if (isBroken && !kept.has(at)) expect(() => object.add(structuredClone(one))).toThrow();
-            else object.add(structuredClone(one));
-            if (!isBroken) kept.add(at);
-          }
-          isBroken = false;
-          return { page: object.page(null, 1_000), sums: object.sums(), days: object.days() };
-        });
-        const runs = all.flatMap((batch, at) => (kept.has(at) ? batch.runs : []));
-        const messages = runs.map(({ event }) => JSON.parse(event).messages as number);
-        expect(found.page.map((one) => one.messages).toSorted((a, b) => a - b)).toEqual(messages);
-        expect(found.page.map(({ n }) => n)).toEqual(messages.map((_, at) => messages.length - at));
-        expect(found.sums).toMatchObject({ requests: messages.length, billed: messages.length });
-        const net = found.page.reduce((sum, { bill }) => sum + (bill?.sent?.amount ?? Number.NaN), 0);
-        expect(found.sums.sent.amount).toBe(net);
-        const requests = Object.values(found.days).reduce((sum, day) => sum + day.requests, 0);
-        expect(requests).toBe(messages.length);
-      }),
-      { numRuns: 60 },
-    );
+    await forAllAsync(60, batches, calls, async (sizes, steps) => {
+      let events = 0;
+      const all = sizes.map((size) => batchOf(...Array.from({ length: size }, () => run(events++))));
+      const kept = new Set<number>();
+      const found = await runInDurableObject(caller().stub, (_, { storage }) => {
+        let now = CAME + 60_000;
+        let isBroken = false;
+        const exec = (query: string, ...values: unknown[]) => {
+          // The last statement but one, after bills and parts.
+          if (isBroken && query.startsWith('INSERT INTO run_events')) throw new Error('the disk is full');
+          return storage.sql.exec(query, ...values);
+        };
+        const sql = { exec } as unknown as SqlStorage;
+        const transactionSync: DurableObjectStorage['transactionSync'] = (work) =>
+          storage.transactionSync(work);
+        const begin = () =>
+          new RunEvents(new ConversationTables({ sql, transactionSync }), () => now, vi.fn());
+        let object = begin();
+        for (const { batch, after, fails, restarts } of steps) {
+          if (restarts) object = begin();
+          const at = batch % all.length;
+          const one = all[at];
+          if (!one) continue;
+          now += after;
+          isBroken = fails;
+          // Half of what fails has been kept: its answer is lost.
+          const isLost = fails && batch % 2 === 0;
+          if (isLost) isBroken = false;
+          if (isBroken && !kept.has(at)) expect(() => object.add(structuredClone(one))).toThrow();
+          else object.add(structuredClone(one));
+          if (!isBroken) kept.add(at);
+        }
+        isBroken = false;
+        return { page: object.page(null, 1_000), sums: object.sums(), days: object.days() };
+      });
+      const runs = all.flatMap((batch, at) => (kept.has(at) ? batch.runs : []));
+      const messages = runs.map(({ event }) => JSON.parse(event).messages as number);
+      expect(found.page.map((one) => one.messages).toSorted((a, b) => a - b)).toEqual(messages);
+      expect(found.page.map(({ n }) => n)).toEqual(messages.map((_, at) => messages.length - at));
+      expect(found.sums).toMatchObject({ requests: messages.length, billed: messages.length });
+      const net = found.page.reduce((sum, { bill }) => sum + (bill?.sent?.amount ?? Number.NaN), 0);
+      expect(found.sums.sent.amount).toBe(net);
+      const requests = Object.values(found.days).reduce((sum, day) => sum + day.requests, 0);
+      expect(requests).toBe(messages.length);
+    });
   });
 
   it('bills and numbers the requests of a call in the order in which they came', async () => {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { MemoryStrategyRequest } from '../../../src/memory/modes/table.ts';
 import { assistant, body, lines, step, user } from '../../support/conversations/chat.ts';
-import { runs } from '../../support/laws/runs.ts';
+import { forAllAsync, runs } from '../../support/laws/runs.ts';
 import { startApp, watchedBucket } from '../support.ts';
 
 const STRATEGIES: readonly MemoryStrategyRequest[] = [
@@ -57,53 +57,50 @@ describe('a conversation that grows in an isolate', () => {
   it('has the views, reports and events that it has in new ones', async () => {
     const numRuns = runs(2, 8);
     let moved = 0;
-    await fc.assert(
-      fc.asyncProperty(
-        fc.tuple(fc.nat(STRATEGIES.length - 1), fc.nat(STRATEGIES.length - 1)),
-        fc.array(change, { minLength: 7, maxLength: 9 }),
-        fc.constantFrom('gpt-4.1', 'gpt-6-luna'),
-        async (chosen, changes, model) => {
-          const { bucket } = watchedBucket();
-          const key = `sk-${crypto.randomUUID()}`;
-          let knowing = startApp(bucket, {}, key);
-          let steps = ALL.slice(0, 10);
-          for (const one of changes) {
-            steps = next(steps, one);
-            if (one.forgets) knowing = startApp(bucket, {}, key);
-            const cache = { prompt_cache_key: 'a key of its own' };
-            const fields = {
-              model,
-              tools: TOOLS,
-              ...cache,
-              memory_strategy: STRATEGIES[chosen[one.strategy] ?? 0],
-            };
-            const answers = [];
-            for (const [conversation_id, app] of [
-              ['new', startApp(bucket, {}, key)] as const,
-              ['known', knowing] as const,
-            ]) {
-              const all = body([...BEGIN, ...steps.flat()], { ...fields, conversation_id });
-              const response = await app.request('/v1/chat/completions', {
-                method: 'POST',
-                body: JSON.stringify(all),
-              });
-              const shown = [...response.headers].filter(([name]) => !OTHERS.includes(name));
-              // The newest app hears all requests to the upstream.
-              answers.push({ shown, app, text: await response.text() });
-            }
-            const heard = answers.flatMap(({ app }) => app.sent).filter(Boolean);
-            expect(heard.at(-1)?.body).toEqual(heard.at(-2)?.body);
-            const [fresh, known] = answers;
-            expect([known?.shown, known?.text]).toEqual([fresh?.shown, fresh?.text]);
-            if (known?.shown.some(([name, value]) => name === 'x-memory-trigger' && value !== 'none'))
-              moved++;
-          }
-          const events = await Promise.all(['new', 'known'].map((id) => eventsOf(knowing, id)));
-          expect(events[0]).toHaveLength(changes.length);
-          expect(events[1]).toEqual(events[0]);
-        },
-      ),
+    await forAllAsync(
       { numRuns, endOnFailure: true },
+      fc.tuple(fc.nat(STRATEGIES.length - 1), fc.nat(STRATEGIES.length - 1)),
+      fc.array(change, { minLength: 7, maxLength: 9 }),
+      fc.constantFrom('gpt-4.1', 'gpt-6-luna'),
+      async (chosen, changes, model) => {
+        const { bucket } = watchedBucket();
+        const key = `sk-${crypto.randomUUID()}`;
+        let knowing = startApp(bucket, {}, key);
+        let steps = ALL.slice(0, 10);
+        for (const one of changes) {
+          steps = next(steps, one);
+          if (one.forgets) knowing = startApp(bucket, {}, key);
+          const cache = { prompt_cache_key: 'a key of its own' };
+          const fields = {
+            model,
+            tools: TOOLS,
+            ...cache,
+            memory_strategy: STRATEGIES[chosen[one.strategy] ?? 0],
+          };
+          const answers = [];
+          for (const [conversation_id, app] of [
+            ['new', startApp(bucket, {}, key)] as const,
+            ['known', knowing] as const,
+          ]) {
+            const all = body([...BEGIN, ...steps.flat()], { ...fields, conversation_id });
+            const response = await app.request('/v1/chat/completions', {
+              method: 'POST',
+              body: JSON.stringify(all),
+            });
+            const shown = [...response.headers].filter(([name]) => !OTHERS.includes(name));
+            // The newest app hears all requests to the upstream.
+            answers.push({ shown, app, text: await response.text() });
+          }
+          const heard = answers.flatMap(({ app }) => app.sent).filter(Boolean);
+          expect(heard.at(-1)?.body).toEqual(heard.at(-2)?.body);
+          const [fresh, known] = answers;
+          expect([known?.shown, known?.text]).toEqual([fresh?.shown, fresh?.text]);
+          if (known?.shown.some(([name, value]) => name === 'x-memory-trigger' && value !== 'none')) moved++;
+        }
+        const events = await Promise.all(['new', 'known'].map((id) => eventsOf(knowing, id)));
+        expect(events[0]).toHaveLength(changes.length);
+        expect(events[1]).toEqual(events[0]);
+      },
     );
     expect(moved).toBeGreaterThan(2 * numRuns);
   });

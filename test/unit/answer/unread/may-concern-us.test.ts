@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { mayConcernUs } from '../../../../src/answer/unread/may-concern-us.ts';
+import { forAll } from '../../../support/laws/runs.ts';
 
 /** What is searched for, as one expression. */
 const OURS =
@@ -53,26 +54,20 @@ const piece = fc.oneof(
 );
 
 test('finds what concerns Precis, and nothing else', () => {
-  fc.assert(
-    fc.property(fc.array(piece, { maxLength: 12 }), (pieces) => {
-      const text = pieces.join('');
-      expect(mayConcernUs(bytesOf(text))).toBe(OURS.test(text));
-    }),
-    { numRuns: 3_000 },
-  );
+  forAll(3_000, fc.array(piece, { maxLength: 12 }), (pieces) => {
+    const text = pieces.join('');
+    expect(mayConcernUs(bytesOf(text))).toBe(OURS.test(text));
+  });
 });
 
 test('finds it wherever it is in a long body', () => {
   const around = fc.tuple(fc.constantFrom(...LENGTHS), fc.integer({ min: -40, max: 40 }));
   const filler = fc.constantFrom(' ', '_', 'm', '\\"', '\\u00e9', 'impact ', 'tool_call_id ', '___');
-  fc.assert(
-    fc.property(piece, around, around, filler, (text, [before, less], [after, more], fill) => {
-      const fills = (length: number): string => fill.repeat(Math.max(0, length) / fill.length + 1);
-      const body = fills(before + less) + text + fills(after + more);
-      expect(mayConcernUs(bytesOf(body))).toBe(OURS.test(body));
-    }),
-    { numRuns: 1_000 },
-  );
+  forAll(1_000, piece, around, around, filler, (text, [before, less], [after, more], fill) => {
+    const fills = (length: number): string => fill.repeat(Math.max(0, length) / fill.length + 1);
+    const body = fills(before + less) + text + fills(after + more);
+    expect(mayConcernUs(bytesOf(body))).toBe(OURS.test(body));
+  });
 });
 
 test.each(WHOLE)('finds %s at every place around the end of a piece', (text) => {

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { firstAnswer, requestLength } from '../../../../src/memory/conversation/first-requests.ts';
+import { forAll } from '../../../support/laws/runs.ts';
 
 type Role = 'preamble' | 'user' | 'assistant' | 'tool';
 const spoken = (...roles: Role[]) => roles.map((role) => ({ role }));
@@ -26,19 +27,17 @@ describe('the first requests of a conversation', () => {
     const said = fc.array(fc.constantFrom<Role>('user', 'tool', 'preamble'), { maxLength: 2 });
     const request = said.map((roles): Role[] => [...roles, 'user']);
     const answers = fc.integer({ min: 1, max: 2 });
-    fc.assert(
-      fc.property(fc.array(fc.tuple(request, answers), { minLength: 2, maxLength: 8 }), (turns) => {
-        const lengths: number[] = [];
-        let roles: Role[] = [];
-        for (const [asked, answered] of turns) {
-          roles = [...roles, ...asked];
-          lengths.push(roles.length);
-          const messages = spoken(...roles);
-          expect(requestLength(messages, 'first')).toBe(lengths[0]);
-          if (lengths.length > 1) expect(requestLength(messages, 'second')).toBe(lengths[1]);
-          roles = [...roles, ...Array<Role>(answered).fill('assistant')];
-        }
-      }),
-    );
+    forAll(fc.array(fc.tuple(request, answers), { minLength: 2, maxLength: 8 }), (turns) => {
+      const lengths: number[] = [];
+      let roles: Role[] = [];
+      for (const [asked, answered] of turns) {
+        roles = [...roles, ...asked];
+        lengths.push(roles.length);
+        const messages = spoken(...roles);
+        expect(requestLength(messages, 'first')).toBe(lengths[0]);
+        if (lengths.length > 1) expect(requestLength(messages, 'second')).toBe(lengths[1]);
+        roles = [...roles, ...Array<Role>(answered).fill('assistant')];
+      }
+    });
   });
 });

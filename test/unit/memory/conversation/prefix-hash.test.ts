@@ -7,6 +7,7 @@ import { answerIdentity } from '../../../../src/protocol/message-names.ts';
 import { sha256Hex } from '../../../../src/tenant/identity.ts';
 import { conversation } from '../../../support/conversations/arbitrary-conversation.ts';
 import { assistant, body, calls, read, result, system, user } from '../../../support/conversations/chat.ts';
+import { forAll } from '../../../support/laws/runs.ts';
 
 type Message = Record<string, unknown>;
 
@@ -24,13 +25,15 @@ describe('a prefix hash', () => {
   });
 
   it('does not change with white space between the tokens of the JSON', () => {
-    fc.assert(
-      fc.property(conversation, fc.constantFrom(' ', '\t', 4, '\n\t '), (conversation, indent) => {
+    forAll(
+      { endOnFailure: true },
+      conversation,
+      fc.constantFrom(' ', '\t', 4, '\n\t '),
+      (conversation, indent) => {
         expect(hashOfText(JSON.stringify(conversation, null, indent))).toBe(
           hashOfText(JSON.stringify(conversation)),
         );
-      }),
-      { endOnFailure: true },
+      },
     );
   });
 
@@ -100,30 +103,29 @@ describe('a prefix hash', () => {
   });
 
   it('names each prefix by all that precedes it: a change changes every hash after it, and none before', () => {
-    fc.assert(
-      fc.property(conversation, fc.nat(), ({ messages }, place) => {
-        const spoken = messages.flatMap(({ role }, index) => (role === 'user' ? [index] : []));
-        const at = spoken[place % spoken.length] ?? 0;
-        const edited = messages.with(at, user('something else, that no generated message says'));
-        const before = prefixHashes(read(messages), sha256Hex);
-        const after = prefixHashes(read(edited), sha256Hex);
-        expect(after.map((hash, index) => hash === before[index])).toEqual(
-          before.map((_, index) => index <= at),
-        );
-      }),
-      { endOnFailure: true },
-    );
+    forAll({ endOnFailure: true }, conversation, fc.nat(), ({ messages }, place) => {
+      const spoken = messages.flatMap(({ role }, index) => (role === 'user' ? [index] : []));
+      const at = spoken[place % spoken.length] ?? 0;
+      const edited = messages.with(at, user('something else, that no generated message says'));
+      const before = prefixHashes(read(messages), sha256Hex);
+      const after = prefixHashes(read(edited), sha256Hex);
+      expect(after.map((hash, index) => hash === before[index])).toEqual(
+        before.map((_, index) => index <= at),
+      );
+    });
   });
 
   it('is known of an answer before its caller sends it back', () => {
-    fc.assert(
-      fc.property(fc.string({ unit: 'binary', minLength: 1 }), fc.boolean(), (text, parts) => {
+    forAll(
+      { endOnFailure: true },
+      fc.string({ unit: 'binary', minLength: 1 }),
+      fc.boolean(),
+      (text, parts) => {
         const sent = assistant(parts ? [{ type: 'text', text }] : text, { refusal: null });
         const hashes = prefixHashes(read([user('a'), sent]), sha256Hex);
         expect(hashes[2]).toBe(chained(hashes[1] ?? '', answerIdentity(text), sha256Hex));
         expect(read([sent])[0]?.identity).toBe(answerIdentity(text));
-      }),
-      { endOnFailure: true },
+      },
     );
   });
 });
@@ -135,26 +137,20 @@ describe('JSON without white space', () => {
   const value = fc.json().map((json): unknown => JSON.parse(json));
 
   it('is what JSON.stringify writes, however it was indented', () => {
-    fc.assert(
-      fc.property(value, fc.constantFrom('', ' ', '\t', '\n  ', '\r\n'), (value, indent) => {
-        const json = JSON.stringify(value, null, indent);
-        expect(stripped(json)).toBe(JSON.stringify(JSON.parse(json)));
-      }),
-      { endOnFailure: true },
-    );
+    forAll({ endOnFailure: true }, value, fc.constantFrom('', ' ', '\t', '\n  ', '\r\n'), (value, indent) => {
+      const json = JSON.stringify(value, null, indent);
+      expect(stripped(json)).toBe(JSON.stringify(JSON.parse(json)));
+    });
   });
 
   it('keeps strings as they are, whatever quotes, backslashes and white space they hold', () => {
     const text = fc
       .array(fc.constantFrom('"', '\\', '\\\\', ' ', '\n', '\t', 'a', '{', '}', ',', ':', 'é', '😀'))
       .map((parts) => parts.join(''));
-    fc.assert(
-      fc.property(fc.array(fc.tuple(text, text)), (pairs) => {
-        const value = pairs.map(([key, item]) => ({ [key]: item, [`${key} `]: [item, key] }));
-        expect(stripped(` ${JSON.stringify(value, null, 3)}\n`)).toBe(JSON.stringify(value));
-      }),
-      { endOnFailure: true },
-    );
+    forAll({ endOnFailure: true }, fc.array(fc.tuple(text, text)), (pairs) => {
+      const value = pairs.map(([key, item]) => ({ [key]: item, [`${key} `]: [item, key] }));
+      expect(stripped(` ${JSON.stringify(value, null, 3)}\n`)).toBe(JSON.stringify(value));
+    });
   });
 
   it('keeps digits and escapes as they were written', () => {
@@ -164,12 +160,9 @@ describe('JSON without white space', () => {
   });
 
   it('is the same when done again', () => {
-    fc.assert(
-      fc.property(value, (value) => {
-        const once = stripped(JSON.stringify(value, null, 2));
-        expect(stripped(once)).toBe(once);
-      }),
-      { endOnFailure: true },
-    );
+    forAll({ endOnFailure: true }, value, (value) => {
+      const once = stripped(JSON.stringify(value, null, 2));
+      expect(stripped(once)).toBe(once);
+    });
   });
 });

@@ -8,6 +8,7 @@ import {
   withLine,
 } from '../../../../src/memory/conversation/request-prefix.ts';
 import { CALLER_CAUSES } from '../../../../src/memory/replay/change-schema.ts';
+import { forAll } from '../../../support/laws/runs.ts';
 
 const hashes = fc.uniqueArray(fc.stringMatching(/^[\w-]{3}$/), { minLength: 3, maxLength: 30 });
 
@@ -25,24 +26,20 @@ const prefixOf = (messages: readonly string[], fields: Partial<RequestPrefix> = 
 
 describe('what a caller has changed since an earlier request', () => {
   it('is nothing where messages were only added, or the newest ones taken back', () => {
-    fc.assert(
-      fc.property(hashes, fc.nat(), (all, cut) => {
-        const some = all.slice(0, 1 + (cut % all.length));
-        expect(callerChange(prefixOf(some), prefixOf(all))).toBeUndefined();
-        expect(callerChange(prefixOf(all), prefixOf(some))).toBeUndefined();
-      }),
-    );
+    forAll(hashes, fc.nat(), (all, cut) => {
+      const some = all.slice(0, 1 + (cut % all.length));
+      expect(callerChange(prefixOf(some), prefixOf(all))).toBeUndefined();
+      expect(callerChange(prefixOf(all), prefixOf(some))).toBeUndefined();
+    });
   });
 
   it('is the first message that differs, by its number', () => {
-    fc.assert(
-      fc.property(hashes, fc.nat(), fc.nat(), (all, one, other) => {
-        const edited = [...new Set([one % all.length, other % all.length])];
-        const now = all.map((hash, at) => (edited.includes(at) ? `${hash.slice(0, 2)}~` : hash));
-        const message = Math.min(...edited);
-        expect(callerChange(prefixOf(all), prefixOf([...now, 'new']))).toEqual({ cause: 'message', message });
-      }),
-    );
+    forAll(hashes, fc.nat(), fc.nat(), (all, one, other) => {
+      const edited = [...new Set([one % all.length, other % all.length])];
+      const now = all.map((hash, at) => (edited.includes(at) ? `${hash.slice(0, 2)}~` : hash));
+      const message = Math.min(...edited);
+      expect(callerChange(prefixOf(all), prefixOf([...now, 'new']))).toEqual({ cause: 'message', message });
+    });
   });
 
   it('is the setting that comes first, before any message', () => {
@@ -56,17 +53,15 @@ describe('what a caller has changed since an earlier request', () => {
 
 describe('the line that a request continues', () => {
   it('is the one of its own agent, however many run in one conversation', () => {
-    fc.assert(
-      fc.property(hashes, hashes, fc.nat(), (one, other, edit) => {
-        const isOwn =
-          other.filter((hash) => one.includes(hash)).length * 2 <= Math.min(one.length, other.length);
-        fc.pre(isOwn);
-        const lines = [prefixOf(one), prefixOf(other)];
-        const edited = one.with(edit % one.length, '~~~');
-        expect(lineOf(lines, prefixOf([...edited, 'new']))).toBe(lines[0]);
-        expect(lineOf(lines.slice(1), prefixOf([...one, 'new']))).toBeUndefined();
-      }),
-    );
+    forAll(hashes, hashes, fc.nat(), (one, other, edit) => {
+      const isOwn =
+        other.filter((hash) => one.includes(hash)).length * 2 <= Math.min(one.length, other.length);
+      fc.pre(isOwn);
+      const lines = [prefixOf(one), prefixOf(other)];
+      const edited = one.with(edit % one.length, '~~~');
+      expect(lineOf(lines, prefixOf([...edited, 'new']))).toBe(lines[0]);
+      expect(lineOf(lines.slice(1), prefixOf([...one, 'new']))).toBeUndefined();
+    });
   });
 
   it('is replaced by it, and a fifth line replaces the oldest', () => {

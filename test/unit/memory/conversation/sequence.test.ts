@@ -6,6 +6,7 @@ import { roundsOf, sequenceNumbers, windowStart } from '../../../../src/memory/c
 import { sha256Hex } from '../../../../src/tenant/identity.ts';
 import { brokenConversation, conversation } from '../../../support/conversations/arbitrary-conversation.ts';
 import { assistant, calls, read, result, step, system, user } from '../../../support/conversations/chat.ts';
+import { forAll } from '../../../support/laws/runs.ts';
 
 const historyOf = (messages: Record<string, unknown>[]) => readHistory(read(messages));
 const rounds = (...messages: Record<string, unknown>[]) => roundsOf(historyOf(messages));
@@ -90,31 +91,25 @@ describe('the sequence numbers of messages', () => {
   });
 
   it('never fall, and are two for each round that is over', () => {
-    fc.assert(
-      fc.property(fc.oneof(conversation, brokenConversation), ({ messages }) => {
-        const history = historyOf(messages);
-        const over = roundsOf(history);
-        const all = [...sequenceNumbers(history, over)];
-        expect(all).toEqual(all.toSorted((a, b) => a - b));
-        for (const [index, { end }] of over.slice(0, -1).entries()) expect(all[end]).toBe(2 * index + 1);
-      }),
-      { endOnFailure: true },
-    );
+    forAll({ endOnFailure: true }, fc.oneof(conversation, brokenConversation), ({ messages }) => {
+      const history = historyOf(messages);
+      const over = roundsOf(history);
+      const all = [...sequenceNumbers(history, over)];
+      expect(all).toEqual(all.toSorted((a, b) => a - b));
+      for (const [index, { end }] of over.slice(0, -1).entries()) expect(all[end]).toBe(2 * index + 1);
+    });
   });
 
   it('do not change as the conversation grows, except for a round that ends without an answer', () => {
-    fc.assert(
-      fc.property(conversation, fc.nat(), ({ messages }, cut) => {
-        const history = historyOf(messages);
-        const whole = sequenceNumbers(history, roundsOf(history));
-        const starts = roundsOf(history).map(({ end }) => end);
-        const end = starts[cut % starts.length] ?? 0;
-        const shorter = historyOf(messages.slice(0, end));
-        const part = sequenceNumbers(shorter, roundsOf(shorter));
-        expect([...part].slice(0, -1)).toEqual([...whole].slice(0, end));
-      }),
-      { endOnFailure: true },
-    );
+    forAll({ endOnFailure: true }, conversation, fc.nat(), ({ messages }, cut) => {
+      const history = historyOf(messages);
+      const whole = sequenceNumbers(history, roundsOf(history));
+      const starts = roundsOf(history).map(({ end }) => end);
+      const end = starts[cut % starts.length] ?? 0;
+      const shorter = historyOf(messages.slice(0, end));
+      const part = sequenceNumbers(shorter, roundsOf(shorter));
+      expect([...part].slice(0, -1)).toEqual([...whole].slice(0, end));
+    });
   });
 });
 
@@ -131,18 +126,15 @@ describe('a rolling window', () => {
   });
 
   it('starts at a user message, and never holds more than its size', () => {
-    fc.assert(
-      fc.property(fc.nat(10_000), fc.integer({ min: 2, max: 100 }), (round, size) => {
-        const end = 2 * round + 1;
-        const start = windowStart(end, size);
-        expect(start % 2).toBe(0);
-        expect(start).toBeGreaterThanOrEqual(0);
-        expect(end - start + 1).toBeLessThanOrEqual(size);
-        // No earlier user message would do.
-        if (start > 0) expect(end - (start - 2) + 1).toBeGreaterThan(size);
-      }),
-      { endOnFailure: true },
-    );
+    forAll({ endOnFailure: true }, fc.nat(10_000), fc.integer({ min: 2, max: 100 }), (round, size) => {
+      const end = 2 * round + 1;
+      const start = windowStart(end, size);
+      expect(start % 2).toBe(0);
+      expect(start).toBeGreaterThanOrEqual(0);
+      expect(end - start + 1).toBeLessThanOrEqual(size);
+      // No earlier user message would do.
+      if (start > 0) expect(end - (start - 2) + 1).toBeGreaterThan(size);
+    });
   });
 });
 

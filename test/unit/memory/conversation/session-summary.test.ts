@@ -11,6 +11,7 @@ import { writeTrimLine } from '../../../../src/memory/edits/placeholder.ts';
 import { neutralize } from '../../../../src/summary/text/headings.ts';
 import { conversation } from '../../../support/conversations/arbitrary-conversation.ts';
 import { assistant, calls, read, result, step, system, user } from '../../../support/conversations/chat.ts';
+import { forAll } from '../../../support/laws/runs.ts';
 import { stranger, tenant } from '../../../support/laws/view-of.ts';
 
 const REF = tenant.refs.name('a transcript', () => 'a transcript');
@@ -75,16 +76,18 @@ describe('a summary that comes back', () => {
   });
 
   it('is the text that was written, whatever that holds', () => {
-    fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (text, request) => {
+    forAll(
+      { endOnFailure: true },
+      fc.string({ unit: 'binary' }),
+      fc.string({ unit: 'binary' }),
+      (text, request) => {
         const harmless = neutralize(text);
         const block = writeBlock(harmless, REF, [0, 7]);
         expect(echoOf(user(SHADOW_LINE), assistant(block))?.text).toBe(harmless);
         const opened = echoOf(user(`${block}\n\n${request}`));
         expect(opened?.text).toBe(harmless);
         expect(`${block}\n\n${request}`.slice(opened?.length)).toBe(request);
-      }),
-      { endOnFailure: true },
+      },
     );
   });
 
@@ -162,27 +165,24 @@ describe('a conversation after a summary that came back', () => {
   });
 
   it('has turns, units and request points where it has them without the pair', () => {
-    fc.assert(
-      fc.property(conversation, ({ messages }) => {
-        const at = messages.findIndex(({ role }) => role === 'user');
-        const list = read([...messages.slice(0, at), ...pair, ...messages.slice(at)]);
-        const prefixes = ['Observation:'];
-        const echoed = readHistory(list, prefixes, findEcho(list, tenant.refs));
-        const plain = readHistory(read(messages), prefixes);
-        const shift = (index: number): number => (index < at ? index : index + 2);
-        expect(echoed.units.slice(1).map(({ kind, first, last, step }) => [kind, first, last, step])).toEqual(
-          plain.units.map(({ kind, first, last, step }) => [kind, shift(first), shift(last), step]),
-        );
-        expect(echoed.turns).toEqual(plain.turns.map((unit) => unit + 1));
-        expect(echoed.requestPoints).toEqual(
-          plain.requestPoints.map(({ messages, units, turns }) => ({
-            messages: messages + 2,
-            units: units + 1,
-            turns,
-          })),
-        );
-      }),
-      { endOnFailure: true },
-    );
+    forAll({ endOnFailure: true }, conversation, ({ messages }) => {
+      const at = messages.findIndex(({ role }) => role === 'user');
+      const list = read([...messages.slice(0, at), ...pair, ...messages.slice(at)]);
+      const prefixes = ['Observation:'];
+      const echoed = readHistory(list, prefixes, findEcho(list, tenant.refs));
+      const plain = readHistory(read(messages), prefixes);
+      const shift = (index: number): number => (index < at ? index : index + 2);
+      expect(echoed.units.slice(1).map(({ kind, first, last, step }) => [kind, first, last, step])).toEqual(
+        plain.units.map(({ kind, first, last, step }) => [kind, shift(first), shift(last), step]),
+      );
+      expect(echoed.turns).toEqual(plain.turns.map((unit) => unit + 1));
+      expect(echoed.requestPoints).toEqual(
+        plain.requestPoints.map(({ messages, units, turns }) => ({
+          messages: messages + 2,
+          units: units + 1,
+          turns,
+        })),
+      );
+    });
   });
 });

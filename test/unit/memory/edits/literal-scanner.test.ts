@@ -5,6 +5,7 @@ import { type LiteralRules, LiteralScanner } from '../../../../src/memory/edits/
 import { PREVIEW_LITERALS } from '../../../../src/memory/edits/literals.ts';
 import { LEDGER_LITERALS } from '../../../../src/summary/text/ledger-literals.ts';
 import { sampleTraces } from '../../../support/conversations/traces.ts';
+import { forAll } from '../../../support/laws/runs.ts';
 
 /** Rules, with their words as one expression that says all of it. */
 interface Subject {
@@ -101,13 +102,10 @@ describe.each(Object.entries(SUBJECTS))('the scanner of the literals of %s', (_,
 
   it('finds what a plain one finds, in the same order', () => {
     let found = 0;
-    fc.assert(
-      fc.property(text, (given) => {
-        found += plainly(given, subject).length;
-        expectSame(given);
-      }),
-      { numRuns: 2_000 },
-    );
+    forAll(2_000, text, (given) => {
+      found += plainly(given, subject).length;
+      expectSame(given);
+    });
     expect(found).toBeGreaterThan(1_000);
   });
 

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { hashOf } from '../../../../src/lib/hash-table.ts';
 import { byDistinction, eachLiteral, type Literal } from '../../../../src/memory/edits/literals.ts';
 import { anyUrl } from '../../../support/conversations/urls.ts';
+import { forAll } from '../../../support/laws/runs.ts';
 import { counter } from '../../../support/laws/view-of.ts';
 
 const literalsOf = (given: string): Pick<Literal, 'text' | 'weight'>[] => {
@@ -211,14 +212,12 @@ describe('the literals of a text', () => {
 
   it('hold no white space, and are literals by themselves', () => {
     const text = fc.array(fc.oneof(fc.string({ unit: 'binary' }), anyUrl, fc.emailAddress()));
-    fc.assert(
-      fc.property(text, (parts) => {
-        for (const literal of literalsOf(parts.join(' '))) {
-          expect(literal.text).toMatch(/^\S{4,120}$/);
-          expect(literalsOf(literal.text)).toEqual([literal]);
-        }
-      }),
-    );
+    forAll(text, (parts) => {
+      for (const literal of literalsOf(parts.join(' '))) {
+        expect(literal.text).toMatch(/^\S{4,120}$/);
+        expect(literalsOf(literal.text)).toEqual([literal]);
+      }
+    });
   });
 });
 
@@ -276,30 +275,28 @@ describe('the most distinctive literals', () => {
       text: fc.integer({ min: 0, max: 60 }).map((n) => 'x'.repeat(4 + (n % 9)) + n),
       weight: fc.constantFrom(1, 0.1, 0.01),
     });
-    fc.assert(
-      fc.property(fc.array(literal, { maxLength: 200 }), fc.integer({ min: 1, max: 20 }), (given, most) => {
-        const weights = new Map(
-          given.map(({ text, weight }) => [text, weight]).reverse() as [string, number][],
-        );
-        const literals = given.map(({ text }) => ({ text, weight: weights.get(text) ?? 0, low: 0, high: 0 }));
-        const distinct = [...new Map(literals.map((one) => [one.text, one])).values()];
-        const firsts = distinct.sort((a, b) => indexOf(a.text) - indexOf(b.text));
-        function indexOf(text: string): number {
-          return literals.findIndex((one) => one.text === text);
-        }
-        const score = ({ text, weight }: Literal): number => weight / (text.length + 1);
-        const best = new Set(firsts.toSorted((a, b) => score(b) - score(a)).slice(0, most));
-        const expected = firsts
-          .filter((one) => best.has(one))
-          .sort((a, b) => b.weight / b.text.length - a.weight / a.text.length)
-          .map(({ text }) => ({ text, tokens: text.length }));
-        const chosen = byDistinction(
-          (take) => literals.forEach(take),
-          (text) => text.length,
-          most,
-        );
-        expect([...chosen].map(({ text, tokens }) => ({ text, tokens }))).toEqual(expected);
-      }),
-    );
+    forAll(fc.array(literal, { maxLength: 200 }), fc.integer({ min: 1, max: 20 }), (given, most) => {
+      const weights = new Map(
+        given.map(({ text, weight }) => [text, weight]).reverse() as [string, number][],
+      );
+      const literals = given.map(({ text }) => ({ text, weight: weights.get(text) ?? 0, low: 0, high: 0 }));
+      const distinct = [...new Map(literals.map((one) => [one.text, one])).values()];
+      const firsts = distinct.sort((a, b) => indexOf(a.text) - indexOf(b.text));
+      function indexOf(text: string): number {
+        return literals.findIndex((one) => one.text === text);
+      }
+      const score = ({ text, weight }: Literal): number => weight / (text.length + 1);
+      const best = new Set(firsts.toSorted((a, b) => score(b) - score(a)).slice(0, most));
+      const expected = firsts
+        .filter((one) => best.has(one))
+        .sort((a, b) => b.weight / b.text.length - a.weight / a.text.length)
+        .map(({ text }) => ({ text, tokens: text.length }));
+      const chosen = byDistinction(
+        (take) => literals.forEach(take),
+        (text) => text.length,
+        most,
+      );
+      expect([...chosen].map(({ text, tokens }) => ({ text, tokens }))).toEqual(expected);
+    });
   });
 });

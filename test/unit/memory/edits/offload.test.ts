@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { headOf, tailOf } from '../../../../src/memory/edits/offload.ts';
 import { assistant, body, calls, lines, result, step, user } from '../../../support/conversations/chat.ts';
 import { brokenLaws } from '../../../support/laws/laws.ts';
-import { runs } from '../../../support/laws/runs.ts';
+import { forAll, runs } from '../../../support/laws/runs.ts';
 import { counter, messagesOf, tenant, type ViewOptions, viewOf } from '../../../support/laws/view-of.ts';
 
 type Message = Record<string, unknown>;
@@ -72,21 +72,19 @@ describe('head and tail', () => {
   });
 
   it('never keep more than they may, nor half a character, of any text', () => {
-    fc.assert(
-      fc.property(
-        fc.array(fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('\n', '\r\n', '😀', ' ')), {
-          maxLength: 60,
-        }),
-        fc.integer({ min: 4, max: 40 }),
-        (pieces, tokens) => {
-          const text = pieces.join('');
-          const [first, last] = [head(text, tokens), tail(text, tokens)];
-          expect(text.startsWith(first) && text.endsWith(last)).toBe(true);
-          expect(first.isWellFormed() && last.isWellFormed()).toBe(true);
-          expect(Math.max(counter.text(first), counter.text(last))).toBeLessThanOrEqual(tokens);
-        },
-      ),
+    forAll(
       { numRuns: runs(15, 300), endOnFailure: true },
+      fc.array(fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('\n', '\r\n', '😀', ' ')), {
+        maxLength: 60,
+      }),
+      fc.integer({ min: 4, max: 40 }),
+      (pieces, tokens) => {
+        const text = pieces.join('');
+        const [first, last] = [head(text, tokens), tail(text, tokens)];
+        expect(text.startsWith(first) && text.endsWith(last)).toBe(true);
+        expect(first.isWellFormed() && last.isWellFormed()).toBe(true);
+        expect(Math.max(counter.text(first), counter.text(last))).toBeLessThanOrEqual(tokens);
+      },
     );
   });
 });

@@ -18,7 +18,7 @@ import {
   user,
 } from '../../../support/conversations/chat.ts';
 import { brokenLaws, brokenPrefix } from '../../../support/laws/laws.ts';
-import { runs } from '../../../support/laws/runs.ts';
+import { forAll, runs } from '../../../support/laws/runs.ts';
 import { messagesOf, type Viewed, type ViewOptions, viewOf, viewsOf } from '../../../support/laws/view-of.ts';
 
 const OUTPUT = lines(200);
@@ -138,20 +138,17 @@ describe('an output that no earlier request can have offloaded', () => {
 
 describe('views with digests', () => {
   it('keep the laws, and stay as they are while the frontier does', () => {
-    fc.assert(
-      fc.property(richConversation, autoStrategy, fc.boolean(), (conversation, given, retrieval) => {
-        const compact_offload = true;
-        const strategy = { ...given, compact_offload, offload_digest: 'model' as const };
-        const views = viewsOf(conversation, strategy, { retrieval });
+    forAll(runs(5, 60), richConversation, autoStrategy, fc.boolean(), (conversation, given, retrieval) => {
+      const compact_offload = true;
+      const strategy = { ...given, compact_offload, offload_digest: 'model' as const };
+      const views = viewsOf(conversation, strategy, { retrieval });
 
-        expect(views.flatMap(brokenLaws)).toEqual([]);
-        for (const [at, later] of views.entries()) {
-          const earlier = views[at - 1];
-          expect(earlier ? brokenPrefix(earlier, later) : []).toEqual([]);
-        }
-      }),
-      { numRuns: runs(5, 60) },
-    );
+      expect(views.flatMap(brokenLaws)).toEqual([]);
+      for (const [at, later] of views.entries()) {
+        const earlier = views[at - 1];
+        expect(earlier ? brokenPrefix(earlier, later) : []).toEqual([]);
+      }
+    });
   });
 });
 
@@ -171,26 +168,24 @@ describe('a digest of an output that has left the view', () => {
   it('no longer needs to be known: the view is the same without it', () => {
     const numRuns = runs(20, 300);
     let covered = 0;
-    fc.assert(
-      fc.property(
-        richConversation,
-        autoStrategy,
-        fc.constantFrom('w', 'w '.repeat(90)),
-        (given, input, words) => {
-          const strategy = { ...input, offload_digest: 'model', compact_offload: true } as const;
-          const known = viewOf(given, strategy, { retrieval: true, digestOf: () => words });
-          const { dropped } = known.view;
-          const places = known.plan.segments.flat().filter(({ digest }) => digest);
-          covered += places.some(({ message }) => dropped.has(message)) ? 1 : 0;
-          const forgotten = viewOf(given, strategy, {
-            retrieval: true,
-            digestOf: ({ message }) => (dropped.has(message) ? undefined : words),
-          });
+    forAll(
+      numRuns,
+      richConversation,
+      autoStrategy,
+      fc.constantFrom('w', 'w '.repeat(90)),
+      (given, input, words) => {
+        const strategy = { ...input, offload_digest: 'model', compact_offload: true } as const;
+        const known = viewOf(given, strategy, { retrieval: true, digestOf: () => words });
+        const { dropped } = known.view;
+        const places = known.plan.segments.flat().filter(({ digest }) => digest);
+        covered += places.some(({ message }) => dropped.has(message)) ? 1 : 0;
+        const forgotten = viewOf(given, strategy, {
+          retrieval: true,
+          digestOf: ({ message }) => (dropped.has(message) ? undefined : words),
+        });
 
-          expect(new TextDecoder().decode(forgotten.bytes)).toBe(new TextDecoder().decode(known.bytes));
-        },
-      ),
-      { numRuns },
+        expect(new TextDecoder().decode(forgotten.bytes)).toBe(new TextDecoder().decode(known.bytes));
+      },
     );
     expect(covered).toBeGreaterThan(numRuns / 30);
   });
@@ -201,26 +196,24 @@ describe('a summary of outputs with digests', () => {
     const numRuns = runs(20, 400);
     let covering = 0;
     const conversation = fc.oneof(lateRichConversation, richConversation);
-    fc.assert(
-      fc.property(
-        conversation,
-        autoStrategy,
-        fc.boolean(),
-        fc.boolean(),
-        (given, input, retrieval, known) => {
-          const strategy = { ...input, offload_digest: 'model', compact_offload: true } as const;
-          const digestOf = () => (known ? 'w' : undefined);
-          const { plan, view } = viewOf(given, strategy, { retrieval, digestOf });
-          const { end = 0 } = plan.prefix ?? {};
-          covering += plan.segments.flat().some(({ digest, message }) => digest && message < end) ? 1 : 0;
-
-          expect({ ...plan.prefix, isShown: view.summary !== undefined }).toEqual({
-            ...plan.prefix,
-            isShown: plan.prefix !== undefined,
-          });
-        },
-      ),
+    forAll(
       { numRuns, endOnFailure: true },
+      conversation,
+      autoStrategy,
+      fc.boolean(),
+      fc.boolean(),
+      (given, input, retrieval, known) => {
+        const strategy = { ...input, offload_digest: 'model', compact_offload: true } as const;
+        const digestOf = () => (known ? 'w' : undefined);
+        const { plan, view } = viewOf(given, strategy, { retrieval, digestOf });
+        const { end = 0 } = plan.prefix ?? {};
+        covering += plan.segments.flat().some(({ digest, message }) => digest && message < end) ? 1 : 0;
+
+        expect({ ...plan.prefix, isShown: view.summary !== undefined }).toEqual({
+          ...plan.prefix,
+          isShown: plan.prefix !== undefined,
+        });
+      },
     );
     expect(covering).toBeGreaterThan(numRuns / 20);
   });

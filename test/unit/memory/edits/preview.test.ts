@@ -8,6 +8,7 @@ import { BELIEFS } from '../../../../src/request/beliefs.ts';
 import { sha256Hex } from '../../../../src/tenant/identity.ts';
 import { assistant, body, lines, read, step, user } from '../../../support/conversations/chat.ts';
 import { anyUrl } from '../../../support/conversations/urls.ts';
+import { forAll } from '../../../support/laws/runs.ts';
 import { counter, messagesOf, viewOf } from '../../../support/laws/view-of.ts';
 
 const OLD = { mode: 'compact', compact_trigger_turns: 0, compact_keep: 0 } as const;
@@ -176,49 +177,43 @@ describe('previews', () => {
     const text = fc.oneof(plain, jsonText);
 
     it('have at most the tokens that were asked for, and are the same each time', () => {
-      fc.assert(
-        fc.property(text, text, fc.nat(120), fc.nat(600), fc.nat(600), (words, output, most, a, b) => {
-          const part = { from: Math.min(a, b, output.length), to: Math.min(Math.max(a, b), output.length) };
-          for (const removed of [undefined, part]) {
-            const first = writerOf(words, output);
-            const written = first.write(2, () => output, most, removed);
-            expect(written === '' ? 0 : counter.text(`\n${written}`)).toBeLessThanOrEqual(most);
-            expect(first.write(2, () => output, most, removed)).toBe(written);
-            expect(writerOf(words, output).write(2, () => output, most, removed)).toBe(written);
-          }
-        }),
-      );
+      forAll(text, text, fc.nat(120), fc.nat(600), fc.nat(600), (words, output, most, a, b) => {
+        const part = { from: Math.min(a, b, output.length), to: Math.min(Math.max(a, b), output.length) };
+        for (const removed of [undefined, part]) {
+          const first = writerOf(words, output);
+          const written = first.write(2, () => output, most, removed);
+          expect(written === '' ? 0 : counter.text(`\n${written}`)).toBeLessThanOrEqual(most);
+          expect(first.write(2, () => output, most, removed)).toBe(written);
+          expect(writerOf(words, output).write(2, () => output, most, removed)).toBe(written);
+        }
+      });
     });
 
     it('have no more where the parts of a text have fewer tokens than the whole', () => {
       const strange = createTokenCounter((text) => text.length + text.split(' ').length ** 2);
-      fc.assert(
-        fc.property(text, fc.nat(600), (output, most) => {
-          const written = writerOf('go', output, strange).write(2, () => output, most);
-          expect(written === '' ? 0 : strange.text(`\n${written}`)).toBeLessThanOrEqual(most);
-        }),
-      );
+      forAll(text, fc.nat(600), (output, most) => {
+        const written = writerOf('go', output, strange).write(2, () => output, most);
+        expect(written === '' ? 0 : strange.text(`\n${written}`)).toBeLessThanOrEqual(most);
+      });
     });
 
     it('name literals of it alone, none that is known or in view, and no ref', () => {
-      fc.assert(
-        fc.property(text, text, fc.nat(200), fc.nat(600), fc.nat(600), (words, output, most, a, b) => {
-          const part = { from: Math.min(a, b, output.length), to: Math.min(Math.max(a, b), output.length) };
-          const known = literalsOf(words).map((literal) => literal.text);
-          const own = literalsOf(output).map((literal) => literal.text);
-          const rest = [output.slice(0, part.from), output.slice(part.to)].flatMap(literalsOf);
-          const whole = writerOf(words, output).write(2, () => output, most);
-          const middle = writerOf(words, output).write(2, () => output, most, part);
-          for (const written of [whole, middle]) {
-            expect(written).not.toMatch(/ref_[a-z2-7]{26}/);
-            for (const literal of heldIn(written)) {
-              expect(own).toContain(literal);
-              expect(known).not.toContain(literal);
-            }
+      forAll(text, text, fc.nat(200), fc.nat(600), fc.nat(600), (words, output, most, a, b) => {
+        const part = { from: Math.min(a, b, output.length), to: Math.min(Math.max(a, b), output.length) };
+        const known = literalsOf(words).map((literal) => literal.text);
+        const own = literalsOf(output).map((literal) => literal.text);
+        const rest = [output.slice(0, part.from), output.slice(part.to)].flatMap(literalsOf);
+        const whole = writerOf(words, output).write(2, () => output, most);
+        const middle = writerOf(words, output).write(2, () => output, most, part);
+        for (const written of [whole, middle]) {
+          expect(written).not.toMatch(/ref_[a-z2-7]{26}/);
+          for (const literal of heldIn(written)) {
+            expect(own).toContain(literal);
+            expect(known).not.toContain(literal);
           }
-          for (const literal of heldIn(middle)) expect(rest.map(({ text }) => text)).not.toContain(literal);
-        }),
-      );
+        }
+        for (const literal of heldIn(middle)) expect(rest.map(({ text }) => text)).not.toContain(literal);
+      });
     });
   });
 });

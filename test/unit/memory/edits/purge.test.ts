@@ -23,7 +23,7 @@ import {
   step,
   user,
 } from '../../../support/conversations/chat.ts';
-import { runs } from '../../../support/laws/runs.ts';
+import { forAll, runs } from '../../../support/laws/runs.ts';
 import { counter, messagesOf, type Viewed, viewOf } from '../../../support/laws/view-of.ts';
 
 type Message = Record<string, unknown>;
@@ -170,54 +170,45 @@ function answered({ messages, units }: History): { at: string; call: ToolCall; r
 
 describe('what is purged', () => {
   it('is never the last write of a file, unless that failed', () => {
-    fc.assert(
-      fc.property(anyBody, (conversation: ConversationBody) => {
-        const history = historyOf(conversation.messages);
-        const { messages } = history;
-        const purged = purgesIn(history);
-        const last = new Map<string, ToolCall>();
-        for (const { at, call, result } of answered(history)) {
-          const [caller = 0, index = 0] = at.split(':').map(Number);
-          const file = filesWritten(elementAt(messages, caller))[index];
-          if (file !== undefined && !hasFailed(elementAt(messages, result))) last.set(file, call);
-        }
-        for (const call of last.values()) expect(purged.has(call)).toBe(false);
-      }),
-      { numRuns: runs(10, 100) },
-    );
+    forAll(runs(10, 100), anyBody, (conversation: ConversationBody) => {
+      const history = historyOf(conversation.messages);
+      const { messages } = history;
+      const purged = purgesIn(history);
+      const last = new Map<string, ToolCall>();
+      for (const { at, call, result } of answered(history)) {
+        const [caller = 0, index = 0] = at.split(':').map(Number);
+        const file = filesWritten(elementAt(messages, caller))[index];
+        if (file !== undefined && !hasFailed(elementAt(messages, result))) last.set(file, call);
+      }
+      for (const call of last.values()) expect(purged.has(call)).toBe(false);
+    });
   });
 
   it('is decided once: a longer array never changes it', () => {
-    fc.assert(
-      fc.property(anyBody, ({ messages }) => {
-        const byPlace = (all: readonly Message[]): Map<string, number | undefined> => {
-          const history = historyOf(all);
-          const purged = purgesIn(history);
-          return new Map(answered(history).map(({ at, call }) => [at, purged.get(call)]));
-        };
-        const whole = byPlace(messages);
-        // The points at which requests were made.
-        const ends = messages.flatMap(({ role }, at) =>
-          role === 'assistant' && ['user', 'tool'].includes(String(messages[at - 1]?.role)) ? [at] : [],
-        );
-        for (const end of ends)
-          for (const [at, from] of byPlace(messages.slice(0, end)))
-            if (from !== undefined && from < end) expect(whole.get(at)).toBe(from);
-      }),
-      { numRuns: 50 },
-    );
+    forAll(50, anyBody, ({ messages }) => {
+      const byPlace = (all: readonly Message[]): Map<string, number | undefined> => {
+        const history = historyOf(all);
+        const purged = purgesIn(history);
+        return new Map(answered(history).map(({ at, call }) => [at, purged.get(call)]));
+      };
+      const whole = byPlace(messages);
+      // The points at which requests were made.
+      const ends = messages.flatMap(({ role }, at) =>
+        role === 'assistant' && ['user', 'tool'].includes(String(messages[at - 1]?.role)) ? [at] : [],
+      );
+      for (const end of ends)
+        for (const [at, from] of byPlace(messages.slice(0, end)))
+          if (from !== undefined && from < end) expect(whole.get(at)).toBe(from);
+    });
   });
 
   it('leaves arguments that are a JSON object, in every view', () => {
-    fc.assert(
-      fc.property(anyBody, autoStrategy, (conversation, strategy) => {
-        const viewed = viewOf(conversation, { ...strategy, compact_clear_tool_inputs: false });
-        for (const removal of [...viewed.view.removals.values()].flat())
-          if (removal.kind === 'input')
-            expect(Object.keys(JSON.parse(removal.replacement))).toEqual(['_removed']);
-      }),
-      { numRuns: runs(10, 100) },
-    );
+    forAll(runs(10, 100), anyBody, autoStrategy, (conversation, strategy) => {
+      const viewed = viewOf(conversation, { ...strategy, compact_clear_tool_inputs: false });
+      for (const removal of [...viewed.view.removals.values()].flat())
+        if (removal.kind === 'input')
+          expect(Object.keys(JSON.parse(removal.replacement))).toEqual(['_removed']);
+    });
   });
 
   it('is something, in generated conversations', () => {

@@ -23,7 +23,7 @@ import {
   user,
 } from '../../../support/conversations/chat.ts';
 import { brokenLaws, brokenPrefix } from '../../../support/laws/laws.ts';
-import { runs } from '../../../support/laws/runs.ts';
+import { forAll, runs } from '../../../support/laws/runs.ts';
 import {
   counter,
   messagesOf,
@@ -357,28 +357,26 @@ describe('every view with outputs after its summary', () => {
   it('keeps the laws, keeps its outputs until the frontier moves, and is given none over its budget', () => {
     const numRuns = runs(15, 150);
     let filled = 0;
-    fc.assert(
-      fc.property(
-        fc.oneof(richConversation, lateRichConversation),
-        strategy,
-        fc.boolean().chain(autoOptions),
-        (given, input, options) => {
-          let earlier: Viewed | undefined;
-          for (const request of requestsOf(given)) {
-            const viewed = viewOf(request, input, options);
-            expect([...brokenLaws(viewed), ...(earlier ? brokenPrefix(earlier, viewed) : [])]).toEqual([]);
-            const { frontier, tokens } = viewed.report;
-            const former = earlier ? messagesShown(earlier) : [];
-            if (shown(viewed).length > 0) filled++;
-            if (!frontier.moved) expect(messagesShown(viewed)).toEqual(former);
-            const isGiven = JSON.stringify(messagesShown(viewed)) !== JSON.stringify(former);
-            if (isGiven && shown(viewed).length > 0 && viewed.plan.history.bonds.length === 0)
-              expect(tokens?.after).toBeLessThanOrEqual(viewed.plan.budgets.hard ?? tokens?.window ?? 0);
-            earlier = viewed;
-          }
-        },
-      ),
+    forAll(
       { numRuns, endOnFailure: true },
+      fc.oneof(richConversation, lateRichConversation),
+      strategy,
+      fc.boolean().chain(autoOptions),
+      (given, input, options) => {
+        let earlier: Viewed | undefined;
+        for (const request of requestsOf(given)) {
+          const viewed = viewOf(request, input, options);
+          expect([...brokenLaws(viewed), ...(earlier ? brokenPrefix(earlier, viewed) : [])]).toEqual([]);
+          const { frontier, tokens } = viewed.report;
+          const former = earlier ? messagesShown(earlier) : [];
+          if (shown(viewed).length > 0) filled++;
+          if (!frontier.moved) expect(messagesShown(viewed)).toEqual(former);
+          const isGiven = JSON.stringify(messagesShown(viewed)) !== JSON.stringify(former);
+          if (isGiven && shown(viewed).length > 0 && viewed.plan.history.bonds.length === 0)
+            expect(tokens?.after).toBeLessThanOrEqual(viewed.plan.budgets.hard ?? tokens?.window ?? 0);
+          earlier = viewed;
+        }
+      },
     );
     expect(filled).toBeGreaterThan(numRuns / 30);
   });
@@ -386,21 +384,18 @@ describe('every view with outputs after its summary', () => {
   it('is recognized with them when it comes back', () => {
     const numRuns = runs(8, 50);
     let filled = 0;
-    fc.assert(
-      fc.property(richConversation, strategy, (given, input) => {
-        const viewed = viewOf(given, input);
-        const { summary } = viewed.view;
-        fc.pre(summary?.rehydrated !== undefined);
-        filled++;
-        const again = viewOf({ ...given, messages: messagesOf(viewed) }, { mode: 'compact' });
-        const echo = findEcho(again.request.messages, tenant.refs);
-        expect(summary?.block.endsWith(echo?.rehydrated?.trimEnd() ?? '?')).toBe(true);
-        expect(echo?.text).not.toContain('rehydrated_output');
-        const opened = String(again.request.messages[echo?.message ?? -1]?.opening());
-        expect(opened.slice(0, echo?.length).trimEnd()).toBe(summary?.block);
-      }),
-      { numRuns, endOnFailure: true },
-    );
+    forAll({ numRuns, endOnFailure: true }, richConversation, strategy, (given, input) => {
+      const viewed = viewOf(given, input);
+      const { summary } = viewed.view;
+      fc.pre(summary?.rehydrated !== undefined);
+      filled++;
+      const again = viewOf({ ...given, messages: messagesOf(viewed) }, { mode: 'compact' });
+      const echo = findEcho(again.request.messages, tenant.refs);
+      expect(summary?.block.endsWith(echo?.rehydrated?.trimEnd() ?? '?')).toBe(true);
+      expect(echo?.text).not.toContain('rehydrated_output');
+      const opened = String(again.request.messages[echo?.message ?? -1]?.opening());
+      expect(opened.slice(0, echo?.length).trimEnd()).toBe(summary?.block);
+    });
     expect(filled).toBeGreaterThan(numRuns / 5);
   });
 });

@@ -17,7 +17,7 @@ import {
   user,
 } from '../../../support/conversations/chat.ts';
 import { contextOf } from '../../../support/laws/edits.ts';
-import { runs } from '../../../support/laws/runs.ts';
+import { forAll, runs } from '../../../support/laws/runs.ts';
 import { messagesOf, viewOf } from '../../../support/laws/view-of.ts';
 
 type Message = Record<string, unknown>;
@@ -122,44 +122,41 @@ describe('what is said again', () => {
   });
 
   it('is said by the nearest later output, in every conversation', () => {
-    fc.assert(
-      fc.property(richConversation, ({ messages }) => {
-        const history = readHistory(read(messages), OBSERVATION);
-        const outputs = history.units
-          .flatMap((unit) => unit.outputs)
-          .map(({ message, call }) => ({
-            message,
-            text: history.messages[message]?.content().text,
-            asked: call && `${call.name} ${call.input}`,
-          }));
-        const found = repeatsOf(messages);
-        for (const { message, text, asked } of outputs) {
-          const again = outputs.find(
-            (later) =>
-              later.message > message &&
-              (later.text === text || (asked !== undefined && later.asked === asked)),
-          );
-          expect(found.get(message)?.by).toBe(again?.message);
-          expect(found.get(message)?.reason).toBe(
-            again && (again.text === text ? 'duplicate' : 'superseded'),
-          );
-        }
-      }),
-      { numRuns: runs(20, 100), endOnFailure: true },
-    );
+    forAll({ numRuns: runs(20, 100), endOnFailure: true }, richConversation, ({ messages }) => {
+      const history = readHistory(read(messages), OBSERVATION);
+      const outputs = history.units
+        .flatMap((unit) => unit.outputs)
+        .map(({ message, call }) => ({
+          message,
+          text: history.messages[message]?.content().text,
+          asked: call && `${call.name} ${call.input}`,
+        }));
+      const found = repeatsOf(messages);
+      for (const { message, text, asked } of outputs) {
+        const again = outputs.find(
+          (later) =>
+            later.message > message &&
+            (later.text === text || (asked !== undefined && later.asked === asked)),
+        );
+        expect(found.get(message)?.by).toBe(again?.message);
+        expect(found.get(message)?.reason).toBe(again && (again.text === text ? 'duplicate' : 'superseded'));
+      }
+    });
   });
 
   it('is known of every array up to a message as of all longer ones', () => {
-    fc.assert(
-      fc.property(fc.oneof(richConversation, brokenRichConversation), fc.nat(), ({ messages }, anywhere) => {
+    forAll(
+      { numRuns: runs(20, 200), endOnFailure: true },
+      fc.oneof(richConversation, brokenRichConversation),
+      fc.nat(),
+      ({ messages }, anywhere) => {
         const until = 1 + (anywhere % messages.length);
         const early = repeatsOf(messages.slice(0, until));
         const late = [...repeatsOf(messages)].filter(([, { by }]) => by < until);
         expect(new Map(late.toSorted(([a], [b]) => a - b))).toEqual(
           new Map([...early].toSorted(([a], [b]) => a - b)),
         );
-      }),
-      { numRuns: runs(20, 200), endOnFailure: true },
+      },
     );
   });
 });
@@ -239,8 +236,11 @@ describe('the repeats of a longer array', () => {
     });
 
   it('are those that it has on its own, wherever shorter ones have ended', () => {
-    fc.assert(
-      fc.property(fc.array(spoken, { minLength: 4, maxLength: 14 }), fc.array(fc.nat(30)), (all, ends) => {
+    forAll(
+      { endOnFailure: true },
+      fc.array(spoken, { minLength: 4, maxLength: 14 }),
+      fc.array(fc.nat(30)),
+      (all, ends) => {
         const messages = [user('go'), ...messagesFor(all)];
         const known = read(messages);
         // The same settings in all arrays, as an isolate has them.
@@ -253,8 +253,7 @@ describe('the repeats of a longer array', () => {
           expect(new Map(repeats)).toEqual(new Map(alone.repeats));
           expect(new Map(recalls)).toEqual(new Map(alone.recalls));
         }
-      }),
-      { endOnFailure: true },
+      },
     );
   });
 });

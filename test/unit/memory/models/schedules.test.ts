@@ -4,6 +4,7 @@ import { utcTimeOf } from '../../../../src/lib/utc-time.ts';
 import { PUBLISHED_PRICES } from '../../../../src/memory/models/published-prices.ts';
 import { mixedLifetimes, scheduleOf } from '../../../../src/memory/models/schedules.ts';
 import { amountOf, NO_TOKENS, ratesAt } from '../../../../src/memory/money/amounts.ts';
+import { forAll } from '../../../support/laws/runs.ts';
 
 const DAY = '2026-10-10';
 const AT = utcTimeOf(new Date(DAY));
@@ -107,21 +108,19 @@ describe('the prices of a model', () => {
   });
 
   it('cost their own for all writes together where some live longer', () => {
-    fc.assert(
-      fc.property(fc.nat(500_000), fc.nat(500_000), (usual, hour) => {
-        const [short, long] = [undefined, '1h'].map((ttl) => scheduleOf('claude-fable-5-2', AT, [], ttl));
-        if (!short || !long || usual + hour === 0) return;
-        const written = usual + hour;
-        const mixed = mixedLifetimes(short, long, hour / written);
-        const own = [short, long].map((schedule, index) =>
-          amountOf({ ...NO_TOKENS, written: index === 0 ? usual : hour }, schedule),
-        );
-        const all = own.reduce((sum, amount) => sum + amount, 0);
-        // The average is rounded to a picodollar per token.
-        const apart = Math.abs(amountOf({ ...NO_TOKENS, written }, mixed) - all);
-        expect(apart).toBeLessThanOrEqual(1 + written / 2_000);
-      }),
-    );
+    forAll(fc.nat(500_000), fc.nat(500_000), (usual, hour) => {
+      const [short, long] = [undefined, '1h'].map((ttl) => scheduleOf('claude-fable-5-2', AT, [], ttl));
+      if (!short || !long || usual + hour === 0) return;
+      const written = usual + hour;
+      const mixed = mixedLifetimes(short, long, hour / written);
+      const own = [short, long].map((schedule, index) =>
+        amountOf({ ...NO_TOKENS, written: index === 0 ? usual : hour }, schedule),
+      );
+      const all = own.reduce((sum, amount) => sum + amount, 0);
+      // The average is rounded to a picodollar per token.
+      const apart = Math.abs(amountOf({ ...NO_TOKENS, written }, mixed) - all);
+      expect(apart).toBeLessThanOrEqual(1 + written / 2_000);
+    });
   });
 
   it.each([

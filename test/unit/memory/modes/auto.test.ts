@@ -11,7 +11,7 @@ import {
 } from '../../../support/conversations/arbitrary-conversation.ts';
 import { assistant, body, calls, lines, result, step, user } from '../../../support/conversations/chat.ts';
 import { brokenPrefix } from '../../../support/laws/laws.ts';
-import { runs } from '../../../support/laws/runs.ts';
+import { forAll, runs } from '../../../support/laws/runs.ts';
 import {
   counter,
   messagesOf,
@@ -460,77 +460,66 @@ describe('every view of auto', () => {
   it('extends the one before, whatever the words and the room for the answer, unless the report says otherwise', () => {
     const window = fc.integer({ min: 500, max: 16_000 });
     const room = fc.integer({ min: 1, max: 6_000 });
-    fc.assert(
-      fc.property(
-        richConversation,
-        autoStrategy,
-        window,
-        room,
-        fc.boolean(),
-        (body, input, window, room, retrieval) => {
-          const conversation = { ...body, max_tokens: room };
-          const strategy = { ...input, context_window_tokens: window };
-          const views = viewsOf(conversation, strategy, { retrieval, words: short });
-          for (const [index, later] of views.entries()) {
-            const earlier = views[index - 1];
-            if (earlier) expect(brokenPrefix(earlier, later)).toEqual([]);
-          }
-        },
-      ),
+    forAll(
       RUNS,
+      richConversation,
+      autoStrategy,
+      window,
+      room,
+      fc.boolean(),
+      (body, input, window, room, retrieval) => {
+        const conversation = { ...body, max_tokens: room };
+        const strategy = { ...input, context_window_tokens: window };
+        const views = viewsOf(conversation, strategy, { retrieval, words: short });
+        for (const [index, later] of views.entries()) {
+          const earlier = views[index - 1];
+          if (earlier) expect(brokenPrefix(earlier, later)).toEqual([]);
+        }
+      },
     );
   });
 
   it('is made of the summary that was prepared for it, unless one goes on to the new frontier', () => {
     let prepared = 0;
-    fc.assert(
-      fc.property(richConversation, autoStrategy, fc.boolean(), (conversation, given, retrieval) => {
-        const { context_window_tokens: _, ...input } = given;
-        const views = viewsOf(conversation, input, { retrieval, words: short });
-        for (const [index, { plan }] of views.entries()) {
-          const earlier = views[index - 1]?.plan;
-          const next = earlier?.ahead?.().next;
-          if (!plan.prefix || !next || plan.prefix.end === earlier.prefix?.end) continue;
-          const { end, unit } = plan.prefix;
-          if (end === next.end) prepared++;
-          else expect([unit, end > next.end]).toEqual([frontierUnit(plan.replay.cuts), true]);
-        }
-      }),
-      RUNS,
-    );
+    forAll(RUNS, richConversation, autoStrategy, fc.boolean(), (conversation, given, retrieval) => {
+      const { context_window_tokens: _, ...input } = given;
+      const views = viewsOf(conversation, input, { retrieval, words: short });
+      for (const [index, { plan }] of views.entries()) {
+        const earlier = views[index - 1]?.plan;
+        const next = earlier?.ahead?.().next;
+        if (!plan.prefix || !next || plan.prefix.end === earlier.prefix?.end) continue;
+        const { end, unit } = plan.prefix;
+        if (end === next.end) prepared++;
+        else expect([unit, end > next.end]).toEqual([frontierUnit(plan.replay.cuts), true]);
+      }
+    });
     expect(prepared).toBeGreaterThan(0);
   });
 
   it('is left whole by a budget that is not reached', () => {
-    fc.assert(
-      fc.property(richConversation, (conversation) => {
-        const { bytes, request, report } = viewOf(conversation, { mode: 'auto' });
-        expect([bytes, report.applied_edits]).toEqual([request.bytes, []]);
-      }),
-      RUNS,
-    );
+    forAll(RUNS, richConversation, (conversation) => {
+      const { bytes, request, report } = viewOf(conversation, { mode: 'auto' });
+      expect([bytes, report.applied_edits]).toEqual([request.bytes, []]);
+    });
   });
 
   it('is left whole wherever it is known beforehand that nothing can act', () => {
     let idle = 0;
-    fc.assert(
-      fc.property(conversation, autoStrategy, fc.boolean(), (conversation, input, retrieval) => {
-        const { plan, request, bytes } = viewOf(conversation, input, { retrieval });
-        const { history } = plan;
-        const asked = {
-          history,
-          terms: USUAL_TERMS,
-          toolTokens: 0,
-          answerTokens: 0,
-          force: false,
-          retrieval,
-        };
-        if (mayAct(strategyOf(input), asked, 0)) return;
-        idle++;
-        expect(bytes).toEqual(request.bytes);
-      }),
-      RUNS,
-    );
+    forAll(RUNS, conversation, autoStrategy, fc.boolean(), (conversation, input, retrieval) => {
+      const { plan, request, bytes } = viewOf(conversation, input, { retrieval });
+      const { history } = plan;
+      const asked = {
+        history,
+        terms: USUAL_TERMS,
+        toolTokens: 0,
+        answerTokens: 0,
+        force: false,
+        retrieval,
+      };
+      if (mayAct(strategyOf(input), asked, 0)) return;
+      idle++;
+      expect(bytes).toEqual(request.bytes);
+    });
     expect(idle).toBeGreaterThan(RUNS.numRuns / 20);
   });
 });

@@ -17,7 +17,7 @@ import {
   user,
 } from '../../../support/conversations/chat.ts';
 import { blocksOf, growWithThinking } from '../../../support/conversations/thinking.ts';
-import { runs } from '../../../support/laws/runs.ts';
+import { forAll, runs } from '../../../support/laws/runs.ts';
 import { messagesOf, type Viewed, viewOf, viewOfRequest, viewsOf } from '../../../support/laws/view-of.ts';
 
 /** An image of its own, with this many bytes of base64. */
@@ -152,37 +152,34 @@ describe('generated threads of images', () => {
 
   it('never lose an image before the model has seen it, stay within the limit where what may leave suffices, and extend each other between reported moves', () => {
     let shrunk = 0;
-    fc.assert(
-      fc.property(thread, strategy, limit, (messages, input, byteLimit) => {
-        const views = viewsOf(body(messages), input, { byteLimit });
-        let before: Message[] = [];
-        for (const [index, viewed] of views.entries()) {
-          const sent = messagesOf(viewed);
-          const seen = views[index - 1]?.plan.history.messages.length ?? 0;
-          const array = messages.slice(0, viewed.plan.history.messages.length);
-          for (const message of array.slice(seen))
-            if (JSON.stringify(message).includes('base64,'))
-              expect(shown(viewed)).toContain(JSON.stringify(message));
-          if (!viewed.report.frontier.moved) expect(sent.slice(0, before.length)).toEqual(before);
-          before = sent;
-          const { bytes } = viewed.report;
-          if (!bytes) continue;
-          if (viewed.view.removals.size > 0) shrunk++;
-          if (bytes.after <= 0.97 * byteLimit) continue;
-          // What is left is fresh, of the current request, of the first one, small, or text.
-          const { turns, units } = viewed.plan.history;
-          const asking = units[turns.at(-1) ?? 0]?.first ?? 0;
-          const first = array.findIndex(({ role }) => role === 'user');
-          for (const [at, message] of array.slice(0, seen).entries()) {
-            const isPart = message.role === 'user';
-            const stays = isPart && (at >= asking || (at === first && input !== undefined));
-            const isLarge = JSON.stringify(message).length > 8_000;
-            if (isLarge && !stays) expect(isShown(viewed, message)).toBe(false);
-          }
+    forAll(runs(12, 400), thread, strategy, limit, (messages, input, byteLimit) => {
+      const views = viewsOf(body(messages), input, { byteLimit });
+      let before: Message[] = [];
+      for (const [index, viewed] of views.entries()) {
+        const sent = messagesOf(viewed);
+        const seen = views[index - 1]?.plan.history.messages.length ?? 0;
+        const array = messages.slice(0, viewed.plan.history.messages.length);
+        for (const message of array.slice(seen))
+          if (JSON.stringify(message).includes('base64,'))
+            expect(shown(viewed)).toContain(JSON.stringify(message));
+        if (!viewed.report.frontier.moved) expect(sent.slice(0, before.length)).toEqual(before);
+        before = sent;
+        const { bytes } = viewed.report;
+        if (!bytes) continue;
+        if (viewed.view.removals.size > 0) shrunk++;
+        if (bytes.after <= 0.97 * byteLimit) continue;
+        // What is left is fresh, of the current request, of the first one, small, or text.
+        const { turns, units } = viewed.plan.history;
+        const asking = units[turns.at(-1) ?? 0]?.first ?? 0;
+        const first = array.findIndex(({ role }) => role === 'user');
+        for (const [at, message] of array.slice(0, seen).entries()) {
+          const isPart = message.role === 'user';
+          const stays = isPart && (at >= asking || (at === first && input !== undefined));
+          const isLarge = JSON.stringify(message).length > 8_000;
+          if (isLarge && !stays) expect(isShown(viewed, message)).toBe(false);
         }
-      }),
-      { numRuns: runs(12, 400) },
-    );
+      }
+    });
     expect(shrunk).toBeGreaterThan(0);
   });
 
@@ -192,8 +189,13 @@ describe('generated threads of images', () => {
       ['gpt-6.2-sol', 'responses', readResponsesRequest] as const,
       ['claude-fable-5.2', 'openrouter', readChatRequest] as const,
     );
-    fc.assert(
-      fc.property(thread, strategy, limit, bound, (messages, input, byteLimit, [model, dialect, read]) => {
+    forAll(
+      runs(12, 200),
+      thread,
+      strategy,
+      limit,
+      bound,
+      (messages, input, byteLimit, [model, dialect, read]) => {
         const conversation = { model, messages } as ConversationBody;
         const requests = growWithThinking(
           conversation,
@@ -219,8 +221,7 @@ describe('generated threads of images', () => {
           if (report.frontier.moved && input === AUTO)
             expect(plan.thinking?.blocksBefore ?? 0).toBe(leftOf(at - 1));
         }
-      }),
-      { numRuns: runs(12, 200) },
+      },
     );
     expect(moves).toBeGreaterThan(5);
   });

@@ -8,7 +8,7 @@ import {
 } from '../../../support/conversations/arbitrary-conversation.ts';
 import { lines, step, user } from '../../../support/conversations/chat.ts';
 import { brokenPrefix } from '../../../support/laws/laws.ts';
-import { runs } from '../../../support/laws/runs.ts';
+import { forAll, runs } from '../../../support/laws/runs.ts';
 import { messagesOf, type Viewed, viewOf } from '../../../support/laws/view-of.ts';
 
 const LARGE = lines(2_000);
@@ -44,27 +44,25 @@ describe('an output that the model has not seen', () => {
 
 describe('the views of a conversation with such requests', () => {
   it('extend each other, or say that the frontier has moved', () => {
-    fc.assert(
-      fc.property(
-        richConversation,
-        autoStrategy,
-        autoOptions(true),
-        fc.array(fc.boolean(), { minLength: 1, maxLength: 6 }),
-        (body, strategy, options, choices) => {
-          const { history } = viewOf(body, { mode: 'compact' }).plan;
-          const points = history.requestPoints.map(({ messages }) => messages);
-          const isClosed = (at: number) => choices[at % choices.length] === true;
-          let before: Viewed | undefined;
-          for (const [at, length] of points.entries()) {
-            const closed = points.slice(0, at + 1).filter((_, index) => isClosed(index));
-            const messages = body.messages.slice(0, length);
-            const viewed = viewOf({ ...body, messages }, strategy, { ...options, closed });
-            if (before) expect(brokenPrefix(before, viewed)).toEqual([]);
-            before = viewed;
-          }
-        },
-      ),
+    forAll(
       { numRuns: runs(8, 100), endOnFailure: true },
+      richConversation,
+      autoStrategy,
+      autoOptions(true),
+      fc.array(fc.boolean(), { minLength: 1, maxLength: 6 }),
+      (body, strategy, options, choices) => {
+        const { history } = viewOf(body, { mode: 'compact' }).plan;
+        const points = history.requestPoints.map(({ messages }) => messages);
+        const isClosed = (at: number) => choices[at % choices.length] === true;
+        let before: Viewed | undefined;
+        for (const [at, length] of points.entries()) {
+          const closed = points.slice(0, at + 1).filter((_, index) => isClosed(index));
+          const messages = body.messages.slice(0, length);
+          const viewed = viewOf({ ...body, messages }, strategy, { ...options, closed });
+          if (before) expect(brokenPrefix(before, viewed)).toEqual([]);
+          before = viewed;
+        }
+      },
     );
   });
 });

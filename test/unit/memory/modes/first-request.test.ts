@@ -17,7 +17,7 @@ import {
 } from '../../../support/conversations/arbitrary-conversation.ts';
 import { assistant, body, lines, step, system, user } from '../../../support/conversations/chat.ts';
 import { brokenLaws, brokenPrefix, stayingFirst } from '../../../support/laws/laws.ts';
-import { runs } from '../../../support/laws/runs.ts';
+import { forAll, runs } from '../../../support/laws/runs.ts';
 import {
   counter,
   messagesOf,
@@ -307,22 +307,16 @@ describe('every conversation whose first request stays', () => {
   }
 
   it('has it in every view, byte for byte, in auto', () => {
-    fc.assert(
-      fc.property(anyAuto, ([conversation, strategy, options]) => {
-        expect(brokenIn(viewsOf(conversation, strategy, options))).toEqual([]);
-      }),
-      { ...RUNS, numRuns: runs(6, 40) },
-    );
+    forAll({ ...RUNS, numRuns: runs(6, 40) }, anyAuto, ([conversation, strategy, options]) => {
+      expect(brokenIn(viewsOf(conversation, strategy, options))).toEqual([]);
+    });
   });
 
   it('has it in every view, byte for byte, in summarize', () => {
     const strategies = summarizeStrategy.map((strategy) => ({ ...strategy, keep_first_user: true }));
-    fc.assert(
-      fc.property(conversation, strategies, (body, strategy) => {
-        expect(brokenIn(viewsOf(body, strategy, { words: short }))).toEqual([]);
-      }),
-      RUNS,
-    );
+    forAll(RUNS, conversation, strategies, (body, strategy) => {
+      expect(brokenIn(viewsOf(body, strategy, { words: short }))).toEqual([]);
+    });
   });
 
   it('is recognized when its view comes back, and replays in step with the array', () => {

@@ -12,7 +12,7 @@ import { sha256Hex } from '../../../../src/tenant/identity.ts';
 import { violations } from '../../../../tools/upstream/strict-chat.ts';
 import { conversation } from '../../../support/conversations/arbitrary-conversation.ts';
 import { assistant, body, lines, step, system, user } from '../../../support/conversations/chat.ts';
-import { runs } from '../../../support/laws/runs.ts';
+import { forAll, runs } from '../../../support/laws/runs.ts';
 import { counter, messagesOf, type Viewed, viewOf } from '../../../support/laws/view-of.ts';
 
 type Message = Record<string, unknown>;
@@ -291,78 +291,74 @@ describe('a rolling view', () => {
   });
 
   it('is valid, keeps the last round and never loses preamble, whatever the memory, the budget and the policy', () => {
-    fc.assert(
-      fc.property(
-        conversation,
-        fc.nat(),
-        fc.integer({ min: 0, max: 1_500 }),
-        fc.constantFrom('truncate_oldest', 'truncate_summary'),
-        fc.array(fc.constantFrom('a line', 'another line, which is longer'), { minLength: 1, maxLength: 60 }),
-        ({ messages }, place, total_max_tokens, overflow_policy, text) => {
-          const strategy = rolling({
-            total_max_tokens,
-            overflow_policy,
-            text_observation_prefixes: ['Observation:'],
-          });
-          const request = requestOf(messages);
-          const history = readHistory(request.messages, strategy.text_observation_prefixes);
-          const over = new Boundaries(history, sha256Hex).betweenRounds();
-          const end = over[place % Math.max(1, over.length)]?.end;
-          const { plan, shown, sent } = roll(messages, strategy, end, text.join('\n'));
-          expect(violations({ model: 'm', messages: sent }, { lenientFields: true })).toEqual([]);
-          const dropped = new Set(plan.dropped);
-          const last = history.units[history.turns.at(-1) ?? 0]?.first ?? 0;
-          // A memory may cover a round that is over, but not one in progress.
-          const open = Math.max(last, end ?? 0);
-          for (const index of dropped) {
-            expect(index).toBeLessThan(Math.max(open, end ?? 0));
-            expect(request.messages[index]?.role).not.toBe('preamble');
-          }
-          const kept = messages.filter((_, index) => !dropped.has(index));
-          const put = shown ? { pair: 2, alone: 1, request: 0, recap: 0, signed: 1 }[shown.form] : 0;
-          expect(sent).toHaveLength(kept.length + put);
-          const own = new Set(kept.map((message) => JSON.stringify(message)));
-          expect(sent.filter((message) => own.has(JSON.stringify(message)))).toHaveLength(kept.length);
-          // Units leave as a whole.
-          for (const unit of history.units) {
-            const inside = [...dropped].filter((index) => index >= unit.first && index <= unit.last).length;
-            const all = request.messages.slice(unit.first, unit.last + 1);
-            expect([0, all.filter(({ role }) => role !== 'preamble').length]).toContain(inside);
-          }
-        },
-      ),
+    forAll(
       { numRuns: runs(12, 200), endOnFailure: true },
+      conversation,
+      fc.nat(),
+      fc.integer({ min: 0, max: 1_500 }),
+      fc.constantFrom('truncate_oldest', 'truncate_summary'),
+      fc.array(fc.constantFrom('a line', 'another line, which is longer'), { minLength: 1, maxLength: 60 }),
+      ({ messages }, place, total_max_tokens, overflow_policy, text) => {
+        const strategy = rolling({
+          total_max_tokens,
+          overflow_policy,
+          text_observation_prefixes: ['Observation:'],
+        });
+        const request = requestOf(messages);
+        const history = readHistory(request.messages, strategy.text_observation_prefixes);
+        const over = new Boundaries(history, sha256Hex).betweenRounds();
+        const end = over[place % Math.max(1, over.length)]?.end;
+        const { plan, shown, sent } = roll(messages, strategy, end, text.join('\n'));
+        expect(violations({ model: 'm', messages: sent }, { lenientFields: true })).toEqual([]);
+        const dropped = new Set(plan.dropped);
+        const last = history.units[history.turns.at(-1) ?? 0]?.first ?? 0;
+        // A memory may cover a round that is over, but not one in progress.
+        const open = Math.max(last, end ?? 0);
+        for (const index of dropped) {
+          expect(index).toBeLessThan(Math.max(open, end ?? 0));
+          expect(request.messages[index]?.role).not.toBe('preamble');
+        }
+        const kept = messages.filter((_, index) => !dropped.has(index));
+        const put = shown ? { pair: 2, alone: 1, request: 0, recap: 0, signed: 1 }[shown.form] : 0;
+        expect(sent).toHaveLength(kept.length + put);
+        const own = new Set(kept.map((message) => JSON.stringify(message)));
+        expect(sent.filter((message) => own.has(JSON.stringify(message)))).toHaveLength(kept.length);
+        // Units leave as a whole.
+        for (const unit of history.units) {
+          const inside = [...dropped].filter((index) => index >= unit.first && index <= unit.last).length;
+          const all = request.messages.slice(unit.first, unit.last + 1);
+          expect([0, all.filter(({ role }) => role !== 'preamble').length]).toContain(inside);
+        }
+      },
     );
   });
 
   it('extends the view of the request before while the memory stays, unless it says that the frontier moved', () => {
-    fc.assert(
-      fc.property(
-        conversation,
-        fc.nat(),
-        fc.integer({ min: 0, max: 1_500 }),
-        fc.constantFrom('truncate_oldest', 'truncate_summary'),
-        ({ messages }, place, total_max_tokens, overflow_policy) => {
-          const prefixes = ['Observation:'];
-          const strategy = rolling({
-            total_max_tokens,
-            overflow_policy,
-            text_observation_prefixes: prefixes,
-          });
-          const { history } = viewedOf(messages, strategy, undefined).plan;
-          const over = new Boundaries(history, sha256Hex).betweenRounds();
-          const end = over[place % Math.max(1, over.length)]?.end ?? 0;
-          let earlier: Message[] | undefined;
-          for (const point of history.requestPoints) {
-            if (point.messages < end) continue;
-            const text = 'a line of it\n'.repeat(20);
-            const { sent, plan } = roll(messages.slice(0, point.messages), strategy, end || undefined, text);
-            if (earlier && !plan.replay.moved) expect(sent.slice(0, earlier.length)).toEqual(earlier);
-            earlier = sent;
-          }
-        },
-      ),
+    forAll(
       { numRuns: runs(8, 300), endOnFailure: true },
+      conversation,
+      fc.nat(),
+      fc.integer({ min: 0, max: 1_500 }),
+      fc.constantFrom('truncate_oldest', 'truncate_summary'),
+      ({ messages }, place, total_max_tokens, overflow_policy) => {
+        const prefixes = ['Observation:'];
+        const strategy = rolling({
+          total_max_tokens,
+          overflow_policy,
+          text_observation_prefixes: prefixes,
+        });
+        const { history } = viewedOf(messages, strategy, undefined).plan;
+        const over = new Boundaries(history, sha256Hex).betweenRounds();
+        const end = over[place % Math.max(1, over.length)]?.end ?? 0;
+        let earlier: Message[] | undefined;
+        for (const point of history.requestPoints) {
+          if (point.messages < end) continue;
+          const text = 'a line of it\n'.repeat(20);
+          const { sent, plan } = roll(messages.slice(0, point.messages), strategy, end || undefined, text);
+          if (earlier && !plan.replay.moved) expect(sent.slice(0, earlier.length)).toEqual(earlier);
+          earlier = sent;
+        }
+      },
     );
   });
 });

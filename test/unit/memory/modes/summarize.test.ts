@@ -19,7 +19,7 @@ import {
   user,
 } from '../../../support/conversations/chat.ts';
 import { brokenLaws, brokenPrefix } from '../../../support/laws/laws.ts';
-import { runs } from '../../../support/laws/runs.ts';
+import { forAll, runs } from '../../../support/laws/runs.ts';
 import {
   asLongAsAllowed,
   counter,
@@ -344,105 +344,82 @@ describe('every summarized conversation', () => {
   }
 
   it('keeps the laws at every request, whatever the words', () => {
-    fc.assert(
-      fc.property(conversation, summarizeStrategy, words, (body, strategy, options) => {
-        let earlier: Viewed | undefined;
-        for (const request of requestsOf(body)) {
-          const viewed = viewOf(request, strategy, options);
-          expect([...brokenLaws(viewed), ...(earlier ? brokenPrefix(earlier, viewed) : [])]).toEqual([]);
-          earlier = viewed;
-        }
-      }),
-      RUNS,
-    );
+    forAll(RUNS, conversation, summarizeStrategy, words, (body, strategy, options) => {
+      let earlier: Viewed | undefined;
+      for (const request of requestsOf(body)) {
+        const viewed = viewOf(request, strategy, options);
+        expect([...brokenLaws(viewed), ...(earlier ? brokenPrefix(earlier, viewed) : [])]).toEqual([]);
+        earlier = viewed;
+      }
+    });
   });
 
   it('has no more breaks than it had', () => {
-    fc.assert(
-      fc.property(brokenConversation, summarizeStrategy, words, (body, strategy, options) => {
-        expect(brokenLaws(viewOf(body, strategy, options))).toEqual([]);
-      }),
-      RUNS,
-    );
+    forAll(RUNS, brokenConversation, summarizeStrategy, words, (body, strategy, options) => {
+      expect(brokenLaws(viewOf(body, strategy, options))).toEqual([]);
+    });
   });
 
   it('covers whole units from the beginning on, and at least one', () => {
-    fc.assert(
-      fc.property(conversation, summarizeStrategy, (body, strategy) => {
-        const { plan, view } = viewOf(body, strategy);
-        if (!view.summary || !plan.prefix) return;
-        const { units } = plan.history;
-        expect(plan.prefix.unit).toBeGreaterThan(0);
-        const { request, first, running } = plan.prefix;
-        const stays = [request, first, running];
-        for (const [index, unit] of units.entries()) {
-          const messages = plan.history.messages.flatMap(({ role }, at) =>
-            role !== 'preamble' && at >= unit.first && at <= unit.last && !stays.includes(at) ? [at] : [],
-          );
-          expect(messages.every((at) => view.dropped.has(at) === index < (plan.prefix?.unit ?? 0))).toBe(
-            true,
-          );
-        }
-      }),
-      RUNS,
-    );
+    forAll(RUNS, conversation, summarizeStrategy, (body, strategy) => {
+      const { plan, view } = viewOf(body, strategy);
+      if (!view.summary || !plan.prefix) return;
+      const { units } = plan.history;
+      expect(plan.prefix.unit).toBeGreaterThan(0);
+      const { request, first, running } = plan.prefix;
+      const stays = [request, first, running];
+      for (const [index, unit] of units.entries()) {
+        const messages = plan.history.messages.flatMap(({ role }, at) =>
+          role !== 'preamble' && at >= unit.first && at <= unit.last && !stays.includes(at) ? [at] : [],
+        );
+        expect(messages.every((at) => view.dropped.has(at) === index < (plan.prefix?.unit ?? 0))).toBe(true);
+      }
+    });
   });
 
   it('goes on when its view comes back as the array: the laws hold, and no summary of a summary is shown beside it', () => {
-    fc.assert(
-      fc.property(conversation, conversation, summarizeStrategy, words, (body, next, strategy, options) => {
-        const sent = messagesOf(viewOf(body, strategy, options)) as ConversationBody['messages'];
-        const later = next.messages.filter(({ role }) => role !== 'system' && role !== 'developer');
-        const messages = [...sent, ...(sent.at(-1)?.role === 'assistant' ? [] : [assistant('ok')]), ...later];
-        // No result would answer a call that waits for one.
-        fc.pre(!sent.at(-1)?.tool_calls);
-        let earlier: Viewed | undefined;
-        for (const request of requestsOf({ ...body, messages }, sent.length)) {
-          const viewed = viewOf(request, strategy, options);
-          expect([...brokenLaws(viewed), ...(earlier ? brokenPrefix(earlier, viewed) : [])]).toEqual([]);
-          const text = JSON.stringify(messagesOf(viewed));
-          expect(text.match(/<session_summary/g)?.length ?? 0).toBeLessThanOrEqual(1);
-          earlier = viewed;
-        }
-      }),
-      RUNS,
-    );
+    forAll(RUNS, conversation, conversation, summarizeStrategy, words, (body, next, strategy, options) => {
+      const sent = messagesOf(viewOf(body, strategy, options)) as ConversationBody['messages'];
+      const later = next.messages.filter(({ role }) => role !== 'system' && role !== 'developer');
+      const messages = [...sent, ...(sent.at(-1)?.role === 'assistant' ? [] : [assistant('ok')]), ...later];
+      // No result would answer a call that waits for one.
+      fc.pre(!sent.at(-1)?.tool_calls);
+      let earlier: Viewed | undefined;
+      for (const request of requestsOf({ ...body, messages }, sent.length)) {
+        const viewed = viewOf(request, strategy, options);
+        expect([...brokenLaws(viewed), ...(earlier ? brokenPrefix(earlier, viewed) : [])]).toEqual([]);
+        const text = JSON.stringify(messagesOf(viewed));
+        expect(text.match(/<session_summary/g)?.length ?? 0).toBeLessThanOrEqual(1);
+        earlier = viewed;
+      }
+    });
   });
 
   it('begins its tail with a turn where the caller has set the turns and not the steps', () => {
-    fc.assert(
-      fc.property(conversation, summarizeStrategy, fc.integer({ min: 0, max: 3 }), (body, strategy, keep) => {
-        const { view, plan } = viewOf(body, { ...strategy, mode: 'summarize', keep_last_n_turns: keep });
-        if (!view.summary) return;
-        expect(['recap', 'pair']).toContain(view.summary.form);
-        expect(plan.history.units[plan.prefix?.unit ?? -1]?.kind).toBe('user');
-      }),
-      RUNS,
-    );
+    forAll(RUNS, conversation, summarizeStrategy, fc.integer({ min: 0, max: 3 }), (body, strategy, keep) => {
+      const { view, plan } = viewOf(body, { ...strategy, mode: 'summarize', keep_last_n_turns: keep });
+      if (!view.summary) return;
+      expect(['recap', 'pair']).toContain(view.summary.form);
+      expect(plan.history.units[plan.prefix?.unit ?? -1]?.kind).toBe('user');
+    });
   });
 
   it('is recognized by its summary when it comes back', () => {
-    fc.assert(
-      fc.property(conversation, summarizeStrategy, (body, strategy) => {
-        const viewed = viewOf(body, strategy);
-        const { summary } = viewed.view;
-        const again = viewOf({ ...body, messages: messagesOf(viewed) }, { mode: 'summarize' });
-        const echo = findEcho(again.request.messages, tenant.refs);
-        expect(echo?.ref).toBe(summary && REF.exec(summary.block)?.[1]);
-      }),
-      RUNS,
-    );
+    forAll(RUNS, conversation, summarizeStrategy, (body, strategy) => {
+      const viewed = viewOf(body, strategy);
+      const { summary } = viewed.view;
+      const again = viewOf({ ...body, messages: messagesOf(viewed) }, { mode: 'summarize' });
+      const echo = findEcho(again.request.messages, tenant.refs);
+      expect(echo?.ref).toBe(summary && REF.exec(summary.block)?.[1]);
+    });
   });
 
   it('changes nothing where no limit is reached', () => {
-    fc.assert(
-      fc.property(conversation, (body) => {
-        const viewed = viewOf(body, { mode: 'summarize', context_limit: 1_000, token_budget: 1_000_000 });
-        expect(viewed.bytes).toEqual(viewed.request.bytes);
-        expect(viewed.report.applied_edits).toEqual([]);
-      }),
-      RUNS,
-    );
+    forAll(RUNS, conversation, (body) => {
+      const viewed = viewOf(body, { mode: 'summarize', context_limit: 1_000, token_budget: 1_000_000 });
+      expect(viewed.bytes).toEqual(viewed.request.bytes);
+      expect(viewed.report.applied_edits).toEqual([]);
+    });
   });
 
   it('is often summarized, in each of its forms', () => {

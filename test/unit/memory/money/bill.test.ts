@@ -13,6 +13,7 @@ import {
   summarizerSums,
   sumsOf,
 } from '../../../../src/memory/money/bill-sums.ts';
+import { forAll } from '../../../support/laws/runs.ts';
 
 const DAY = '2026-10-10';
 const MINUTE_MS = 60_000;
@@ -242,132 +243,112 @@ const arbitraryRequest: fc.Arbitrary<BilledRequest> = fc
 
 describe('all bills', () => {
   it('have the shape that is stored', () => {
-    fc.assert(
-      fc.property(arbitraryRequest, (request) => {
-        const bill = billed(request);
-        expect(billSchema.parse(JSON.parse(JSON.stringify(bill)))).toEqual(bill);
-      }),
-    );
+    forAll(arbitraryRequest, (request) => {
+      const bill = billed(request);
+      expect(billSchema.parse(JSON.parse(JSON.stringify(bill)))).toEqual(bill);
+    });
   });
 
   it('have a net saving of what would have been less what was', () => {
-    fc.assert(
-      fc.property(arbitraryRequest, (request) => {
-        const { sent, would_be, actual, net, debits } = billed(request);
-        expect(actual).toBe((sent?.amount ?? 0) + (debits.summarizer ?? 0));
-        expect(net).toBe((would_be?.amount ?? 0) - (actual ?? 0));
-      }),
-    );
+    forAll(arbitraryRequest, (request) => {
+      const { sent, would_be, actual, net, debits } = billed(request);
+      expect(actual).toBe((sent?.amount ?? 0) + (debits.summarizer ?? 0));
+      expect(net).toBe((would_be?.amount ?? 0) - (actual ?? 0));
+    });
   });
 
   it('count every token once', () => {
-    fc.assert(
-      fc.property(arbitraryRequest, (request) => {
-        const { sent } = billed(request);
-        const sum = (kind: 'input' | 'output') =>
-          request.calls.reduce((all, call) => all + (call?.[kind] ?? 0), 0);
-        expect((sent?.fresh ?? 0) + (sent?.cached ?? 0) + (sent?.written ?? 0)).toBe(sum('input'));
-        expect(sent?.output).toBe(sum('output'));
-      }),
-    );
+    forAll(arbitraryRequest, (request) => {
+      const { sent } = billed(request);
+      const sum = (kind: 'input' | 'output') =>
+        request.calls.reduce((all, call) => all + (call?.[kind] ?? 0), 0);
+      expect((sent?.fresh ?? 0) + (sent?.cached ?? 0) + (sent?.written ?? 0)).toBe(sum('input'));
+      expect(sent?.output).toBe(sum('output'));
+    });
   });
 
   it('save exactly nothing if the body was sent unchanged', () => {
-    fc.assert(
-      fc.property(arbitraryRequest, (request) => {
-        const [call] = request.calls;
-        const untouched = {
-          ...request,
-          isEdited: false,
-          added: 0,
-          moved: false,
-          summarizer: 0,
-          calls: [call ?? null],
-        };
-        const { net, gross, unique, debits } = billed(untouched);
-        expect([net, gross, unique]).toEqual([0, { tokens: 0, amount: 0 }, { tokens: 0, amount: 0 }]);
-        expect(debits).toEqual({ summarizer: 0, fetch_rounds: 0, broken_cache: 0 });
-      }),
-    );
+    forAll(arbitraryRequest, (request) => {
+      const [call] = request.calls;
+      const untouched = {
+        ...request,
+        isEdited: false,
+        added: 0,
+        moved: false,
+        summarizer: 0,
+        calls: [call ?? null],
+      };
+      const { net, gross, unique, debits } = billed(untouched);
+      expect([net, gross, unique]).toEqual([0, { tokens: 0, amount: 0 }, { tokens: 0, amount: 0 }]);
+      expect(debits).toEqual({ summarizer: 0, fetch_rounds: 0, broken_cache: 0 });
+    });
   });
 
   it('claim nothing of the vendor’s cache: without a removed token nothing is saved', () => {
-    fc.assert(
-      fc.property(arbitraryRequest, (request) => {
-        const after = request.view?.before ?? 0;
-        const whole = { ...request, isEdited: true, view: { before: after, after, repeated: after } };
-        expect(billed(whole).net).toBeLessThanOrEqual(0);
-      }),
-    );
+    forAll(arbitraryRequest, (request) => {
+      const after = request.view?.before ?? 0;
+      const whole = { ...request, isEdited: true, view: { before: after, after, repeated: after } };
+      expect(billed(whole).net).toBeLessThanOrEqual(0);
+    });
   });
 
   it('save no more than the removed tokens cost at the highest price of input', () => {
-    fc.assert(
-      fc.property(arbitraryRequest, (request) => {
-        const schedule = of('gpt-4.1');
-        const { net, gross } = billed({ ...request, schedule, isEdited: true });
-        expect(net).toBeLessThanOrEqual(Math.max(0, gross?.amount ?? 0) + 1);
-      }),
-    );
+    forAll(arbitraryRequest, (request) => {
+      const schedule = of('gpt-4.1');
+      const { net, gross } = billed({ ...request, schedule, isEdited: true });
+      expect(net).toBeLessThanOrEqual(Math.max(0, gross?.amount ?? 0) + 1);
+    });
   });
 
   it('have debits that are parts of what was spent', () => {
-    fc.assert(
-      fc.property(arbitraryRequest, (request) => {
-        const { sent, debits } = billed(request);
-        expect(debits.fetch_rounds).toBeLessThanOrEqual(sent?.amount ?? 0);
-        expect(debits.broken_cache).toBeLessThanOrEqual(sent?.amount ?? 0);
-      }),
-    );
+    forAll(arbitraryRequest, (request) => {
+      const { sent, debits } = billed(request);
+      expect(debits.fetch_rounds).toBeLessThanOrEqual(sent?.amount ?? 0);
+      expect(debits.broken_cache).toBeLessThanOrEqual(sent?.amount ?? 0);
+    });
   });
 
   it('know nothing of what depends on a usage that is not known', () => {
     const member = fc.constantFrom<keyof RunUsage>('input', 'output');
-    fc.assert(
-      fc.property(arbitraryRequest, fc.nat(3), member, (request, at, kind) => {
-        const calls = request.calls.map((call, index) =>
-          call && index === at % request.calls.length ? { ...call, [kind]: null } : call,
-        );
-        const { sent, would_be, actual, net, gross, unique } = billed({ ...request, calls });
-        expect([sent, would_be, actual, net, gross, unique]).toEqual(Array(6).fill(null));
-      }),
-    );
+    forAll(arbitraryRequest, fc.nat(3), member, (request, at, kind) => {
+      const calls = request.calls.map((call, index) =>
+        call && index === at % request.calls.length ? { ...call, [kind]: null } : call,
+      );
+      const { sent, would_be, actual, net, gross, unique } = billed({ ...request, calls });
+      expect([sent, would_be, actual, net, gross, unique]).toEqual(Array(6).fill(null));
+    });
   });
 });
 
 describe('sums of bills', () => {
   it('are the same in whatever order and grouping they are made', () => {
-    fc.assert(
-      fc.property(fc.array(arbitraryRequest, { maxLength: 8 }), fc.nat(8), (requests, at) => {
-        const sums = requests.map((request) => sumsOf(billOf(request)));
-        const all = sums.reduce(joinSums, NO_SUMS);
-        const halves = [sums.slice(0, at), sums.slice(at)].map((half) => half.reduce(joinSums, NO_SUMS));
-        expect(halves.reduce(joinSums, NO_SUMS)).toEqual(all);
-        expect(sums.toReversed().reduce(joinSums, NO_SUMS)).toEqual(all);
-        expect(billSumsSchema.parse(all)).toEqual(all);
-      }),
-    );
+    forAll(fc.array(arbitraryRequest, { maxLength: 8 }), fc.nat(8), (requests, at) => {
+      const sums = requests.map((request) => sumsOf(billOf(request)));
+      const all = sums.reduce(joinSums, NO_SUMS);
+      const halves = [sums.slice(0, at), sums.slice(at)].map((half) => half.reduce(joinSums, NO_SUMS));
+      expect(halves.reduce(joinSums, NO_SUMS)).toEqual(all);
+      expect(sums.toReversed().reduce(joinSums, NO_SUMS)).toEqual(all);
+      expect(billSumsSchema.parse(all)).toEqual(all);
+    });
   });
 
   it('add up the bills, and their net what they would have been', () => {
-    fc.assert(
-      fc.property(fc.array(arbitraryRequest, { minLength: 1, maxLength: 8 }), (requests) => {
-        const bills = requests.map(billed);
-        const sum = (of: (bill: Bill) => number | null | undefined) =>
-          bills.reduce((all, bill) => all + (of(bill) ?? Number.NaN), 0);
-        const sums = bills.map(sumsOf).reduce(joinSums, NO_SUMS);
-        const sent = sum(({ sent }) => sent?.amount);
-        expect(billSumsJson(joinSums(sums, summarizerSums(1_000)))).toMatchObject({
-          requests: bills.length,
-          billed: bills.length,
-          actual: sent + 1_000,
-          net: sum(({ would_be }) => would_be?.amount) - sent - 1_000,
-          debits: { summarizer: 1_000 },
-          gross: { tokens: sum(({ gross }) => gross?.tokens) },
-          unique: { tokens: sum(({ unique }) => unique?.tokens) },
-        });
-      }),
-    );
+    forAll(fc.array(arbitraryRequest, { minLength: 1, maxLength: 8 }), (requests) => {
+      const bills = requests.map(billed);
+      const sum = (of: (bill: Bill) => number | null | undefined) =>
+        bills.reduce((all, bill) => all + (of(bill) ?? Number.NaN), 0);
+      const sums = bills.map(sumsOf).reduce(joinSums, NO_SUMS);
+      const sent = sum(({ sent }) => sent?.amount);
+      expect(billSumsJson(joinSums(sums, summarizerSums(1_000)))).toMatchObject({
+        requests: bills.length,
+        billed: bills.length,
+        actual: sent + 1_000,
+        net: sum(({ would_be }) => would_be?.amount) - sent - 1_000,
+        debits: { summarizer: 1_000 },
+        gross: { tokens: sum(({ gross }) => gross?.tokens) },
+        unique: { tokens: sum(({ unique }) => unique?.tokens) },
+      });
+    });
   });
 
   it('say how many requests they know nothing of', () => {

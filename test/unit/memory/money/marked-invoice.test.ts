@@ -15,7 +15,7 @@ import { readResponsesRequest } from '../../../../src/protocol/responses/request
 import { markedShare } from '../../../../src/request/cache-marks.ts';
 import { termsFor } from '../../../../src/view/made-before.ts';
 import { Vendor } from '../../../../tools/upstream/invoice.ts';
-import { runs } from '../../../support/laws/runs.ts';
+import { forAll, runs } from '../../../support/laws/runs.ts';
 import { strategyOf, viewOfRequest } from '../../../support/laws/view-of.ts';
 
 type Json = Record<string, unknown>;
@@ -199,25 +199,22 @@ const strategies = fc.record({
 
 describe.each(Object.entries(FORMATS))('the bills of an agent over %s', (_, format) => {
   it.each(['none', 'before', 'end'] as const)('are the invoices of both, where it marks %s', (callers) => {
-    fc.assert(
-      fc.property(sizes, strategies, (lengths, strategy) => {
-        const bodies = bodiesOf(format, callers, lengths);
-        const { bills, edited, vendor, without } = run(format, bodies, strategy);
-        expect(sum(bills.map(({ sent }) => sent?.amount))).toBe(nanos(vendor));
-        const first = edited.indexOf(true);
-        const unedited = first < 0 ? bills.length : first;
-        for (const [at, { would_be }] of bills.slice(0, unedited).entries()) {
-          const charged = Number((without.invoice[at]?.amount ?? 0n) / PICO_PER_NANO);
-          // The part before the messages is known by its bytes.
-          if (callers === 'before')
-            expect(Math.abs((would_be?.amount ?? 0) - charged) / charged).toBeLessThan(0.1);
-          else expect(would_be?.amount).toBe(charged);
-        }
-        const estimate = sum(bills.map(({ would_be }) => would_be?.amount));
-        expect(Math.abs(estimate - nanos(without)) / nanos(without)).toBeLessThan(0.1);
-      }),
-      { numRuns: runs(4, 25), endOnFailure: true },
-    );
+    forAll({ numRuns: runs(4, 25), endOnFailure: true }, sizes, strategies, (lengths, strategy) => {
+      const bodies = bodiesOf(format, callers, lengths);
+      const { bills, edited, vendor, without } = run(format, bodies, strategy);
+      expect(sum(bills.map(({ sent }) => sent?.amount))).toBe(nanos(vendor));
+      const first = edited.indexOf(true);
+      const unedited = first < 0 ? bills.length : first;
+      for (const [at, { would_be }] of bills.slice(0, unedited).entries()) {
+        const charged = Number((without.invoice[at]?.amount ?? 0n) / PICO_PER_NANO);
+        // The part before the messages is known by its bytes.
+        if (callers === 'before')
+          expect(Math.abs((would_be?.amount ?? 0) - charged) / charged).toBeLessThan(0.1);
+        else expect(would_be?.amount).toBe(charged);
+      }
+      const estimate = sum(bills.map(({ would_be }) => would_be?.amount));
+      expect(Math.abs(estimate - nanos(without)) / nanos(without)).toBeLessThan(0.1);
+    });
   });
 });
 

@@ -4,6 +4,7 @@ import { utcTimeOf } from '../../../../src/lib/utc-time.ts';
 import { scheduleOf } from '../../../../src/memory/models/schedules.ts';
 import { potentialBillSchema } from '../../../../src/memory/money/bill-schema.ts';
 import { type ObservedRequest, potentialBill } from '../../../../src/memory/money/potential-bill.ts';
+import { forAll } from '../../../support/laws/runs.ts';
 
 const schedule = scheduleOf('gpt-4.1', utcTimeOf(new Date('2026-10-10'))) ?? null;
 
@@ -51,21 +52,19 @@ describe('the bill of an observed request', () => {
 
   it('saves nothing where nothing would have been removed, and has the shape that is stored', () => {
     const tokens = fc.nat(400_000);
-    fc.assert(
-      fc.property(
-        tokens,
-        fc.nat(100),
-        tokens,
-        fc.integer({ min: 1, max: 400_000 }),
-        (input, share, after, before) => {
-          const cached = Math.floor((input * share) / 100);
-          const request = { ...observed, usage: { input, cached, cache_writes: 0, output: 1 } };
-          expect(potentialBill({ ...request, view: { before, after: before } })?.net).toBe(0);
-          const bill = potentialBill({ ...request, view: { before, after: Math.min(after, before) } });
-          expect(potentialBillSchema.parse(JSON.parse(JSON.stringify(bill)))).toEqual(bill);
-          expect(bill?.net).toBeGreaterThanOrEqual(0);
-        },
-      ),
+    forAll(
+      tokens,
+      fc.nat(100),
+      tokens,
+      fc.integer({ min: 1, max: 400_000 }),
+      (input, share, after, before) => {
+        const cached = Math.floor((input * share) / 100);
+        const request = { ...observed, usage: { input, cached, cache_writes: 0, output: 1 } };
+        expect(potentialBill({ ...request, view: { before, after: before } })?.net).toBe(0);
+        const bill = potentialBill({ ...request, view: { before, after: Math.min(after, before) } });
+        expect(potentialBillSchema.parse(JSON.parse(JSON.stringify(bill)))).toEqual(bill);
+        expect(bill?.net).toBeGreaterThanOrEqual(0);
+      },
     );
   });
 });

@@ -18,6 +18,7 @@ import {
   reachedLimit,
   spendOf,
 } from '../../../../src/memory/money/spending.ts';
+import { forAll } from '../../../support/laws/runs.ts';
 
 const DAY_MS = 24 * 60 * MINUTE_MS;
 const NOON = Date.UTC(2026, 10, 26, 12);
@@ -38,27 +39,23 @@ const tokens = fc.integer({ min: 0, max: 200_000 });
 
 describe('what a call has spent', () => {
   it('is the amount of its bill, where that is known', () => {
-    fc.assert(
-      fc.property(schedules, tokens, tokens, tokens, (schedule, input, hits, output) => {
-        const usage = { input, cached: Math.min(hits, input), cache_writes: null, output };
-        const order = { schedule, calls: [usage], isEdited: false, added: 0, tools: 0, view: null };
-        const bill = billOf({ ...order, moved: false, summarizer: 0, earlier: null, savedBefore: 0 });
-        const spend = spendOf(usage, schedule, { input: 1, output: 1 });
-        expect(spend).toEqual({ tokens: input + output, amount: bill?.sent?.amount });
-      }),
-    );
+    forAll(schedules, tokens, tokens, tokens, (schedule, input, hits, output) => {
+      const usage = { input, cached: Math.min(hits, input), cache_writes: null, output };
+      const order = { schedule, calls: [usage], isEdited: false, added: 0, tools: 0, view: null };
+      const bill = billOf({ ...order, moved: false, summarizer: 0, earlier: null, savedBefore: 0 });
+      const spend = spendOf(usage, schedule, { input: 1, output: 1 });
+      expect(spend).toEqual({ tokens: input + output, amount: bill?.sent?.amount });
+    });
   });
 
   it('is never less than the price of the tokens that are known, and takes all others from the estimate', () => {
-    fc.assert(
-      fc.property(schedules, tokens, tokens, (schedule, input, output) => {
-        const estimated = { input, output };
-        const whole = estimatedSpend(estimated, schedule);
-        expect(spendOf(undefined, schedule, estimated)).toEqual(whole);
-        const half = { input, cached: null, cache_writes: null, output: null };
-        expect(spendOf(half, schedule, estimated)).toEqual(whole);
-      }),
-    );
+    forAll(schedules, tokens, tokens, (schedule, input, output) => {
+      const estimated = { input, output };
+      const whole = estimatedSpend(estimated, schedule);
+      expect(spendOf(undefined, schedule, estimated)).toEqual(whole);
+      const half = { input, cached: null, cache_writes: null, output: null };
+      expect(spendOf(half, schedule, estimated)).toEqual(whole);
+    });
   });
 
   it('is tokens alone where the model has no price', () => {
@@ -115,17 +112,15 @@ describe('a limit', () => {
           .map(({ ago, tokens: spent }) => ({ at: NOON - ago, tokens: spent, requests: 1 }))
           .toSorted((one, other) => one.at - other.at),
       );
-    fc.assert(
-      fc.property(calls, fc.integer({ min: 1, max: 2_000 }), (recent, most) => {
-        const limits: CallerLimits = { tokens_per_minute: most };
-        const sumAt = (time: number): number =>
-          recent.reduce((sum, call) => sum + (call.at > time - MINUTE_MS ? call.tokens : 0), 0);
-        fc.pre(sumAt(NOON) >= most);
-        const wait = msUntilLeft('tokens_per_minute', limits, recent, NOON);
-        expect(sumAt(NOON + wait)).toBeLessThan(most);
-        expect(sumAt(NOON + wait - 1)).toBeGreaterThanOrEqual(most);
-      }),
-    );
+    forAll(calls, fc.integer({ min: 1, max: 2_000 }), (recent, most) => {
+      const limits: CallerLimits = { tokens_per_minute: most };
+      const sumAt = (time: number): number =>
+        recent.reduce((sum, call) => sum + (call.at > time - MINUTE_MS ? call.tokens : 0), 0);
+      fc.pre(sumAt(NOON) >= most);
+      const wait = msUntilLeft('tokens_per_minute', limits, recent, NOON);
+      expect(sumAt(NOON + wait)).toBeLessThan(most);
+      expect(sumAt(NOON + wait - 1)).toBeGreaterThanOrEqual(most);
+    });
   });
 });
 

@@ -16,7 +16,7 @@ import {
 import { assistant, lines, step, user } from '../../../support/conversations/chat.ts';
 import { asBlocksSayIt } from '../../../support/conversations/messages.ts';
 import { parsed, viewInMessages } from '../../../support/laws/in-messages.ts';
-import { runs } from '../../../support/laws/runs.ts';
+import { forAll, runs } from '../../../support/laws/runs.ts';
 import { type Viewed, type ViewOptions, viewOf, viewOfRequest } from '../../../support/laws/view-of.ts';
 
 type Json = Record<string, unknown>;
@@ -50,23 +50,21 @@ describe.each(Object.entries(PROTOCOLS))('the answer that an array of %s ends wi
   it('is whole in every view', () => {
     const numRuns = runs(12, 80);
     let edited = 0;
-    fc.assert(
-      fc.property(
-        fc.oneof(conversation, richConversation),
-        begun,
-        fc.oneof(tightStrategy, autoStrategy, anyStrategy),
-        fc.boolean(),
-        (spoken, answer, input, force) => {
-          const { messages } = asBlocksSayIt(spoken);
-          const asked = messages.slice(0, messages.findLastIndex(({ role }) => role !== 'assistant') + 1);
-          fc.pre(asked.length > 0);
-          const body = { ...spoken, messages: [...asked, ...answer] };
-          const { request, bytes, report } = view(body, input, { force });
-          expect(lastOf(bytes, answer.length)).toEqual(lastOf(request.bytes, answer.length));
-          if (report.applied_edits.length > 0) edited++;
-        },
-      ),
+    forAll(
       { numRuns, endOnFailure: true },
+      fc.oneof(conversation, richConversation),
+      begun,
+      fc.oneof(tightStrategy, autoStrategy, anyStrategy),
+      fc.boolean(),
+      (spoken, answer, input, force) => {
+        const { messages } = asBlocksSayIt(spoken);
+        const asked = messages.slice(0, messages.findLastIndex(({ role }) => role !== 'assistant') + 1);
+        fc.pre(asked.length > 0);
+        const body = { ...spoken, messages: [...asked, ...answer] };
+        const { request, bytes, report } = view(body, input, { force });
+        expect(lastOf(bytes, answer.length)).toEqual(lastOf(request.bytes, answer.length));
+        if (report.applied_edits.length > 0) edited++;
+      },
     );
     expect(edited).toBeGreaterThan(numRuns / 8);
   });

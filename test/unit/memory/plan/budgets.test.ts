@@ -8,7 +8,7 @@ import { tokenSums } from '../../../../src/memory/tokens/sums.ts';
 import { createTokenCounter, loadTokenize } from '../../../../src/memory/tokens/tokens.ts';
 import { conversation } from '../../../support/conversations/arbitrary-conversation.ts';
 import { step, user } from '../../../support/conversations/chat.ts';
-import { runs } from '../../../support/laws/runs.ts';
+import { forAll, runs } from '../../../support/laws/runs.ts';
 import { strategyOf, type ViewOptions, viewOf } from '../../../support/laws/view-of.ts';
 
 const steps = (count: number, words: number) =>
@@ -95,17 +95,14 @@ describe('a request that is not counted', () => {
       const numRuns = runs(20, 200);
       const counter = createTokenCounter(await loadTokenize(measure));
       let idle = 0;
-      fc.assert(
-        fc.property(conversation, fc.integer({ min: 500, max: 20_000 }), (body, token_budget) => {
-          const { request } = viewOf(body, { mode: 'trim' });
-          const strategy = strategyOf({ mode: 'trim', token_budget });
-          const outline = outlineOf(strategy, request, undefined, { measure });
-          if (mayAct(strategy, outline, 0)) return;
-          idle++;
-          expect(tokenSums(outline.history, 0, counter).total).toBeLessThanOrEqual(token_budget);
-        }),
-        { numRuns },
-      );
+      forAll(numRuns, conversation, fc.integer({ min: 500, max: 20_000 }), (body, token_budget) => {
+        const { request } = viewOf(body, { mode: 'trim' });
+        const strategy = strategyOf({ mode: 'trim', token_budget });
+        const outline = outlineOf(strategy, request, undefined, { measure });
+        if (mayAct(strategy, outline, 0)) return;
+        idle++;
+        expect(tokenSums(outline.history, 0, counter).total).toBeLessThanOrEqual(token_budget);
+      });
       expect(idle).toBeGreaterThan(numRuns / 40);
     },
   );

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Schedule } from '../../../../src/memory/models/schedule.ts';
 import type { MemoryStrategyRequest } from '../../../../src/memory/modes/table.ts';
@@ -12,7 +11,7 @@ import {
   strategy,
 } from '../../../support/conversations/arbitrary-conversation.ts';
 import { assistant, body, step, user } from '../../../support/conversations/chat.ts';
-import { runs } from '../../../support/laws/runs.ts';
+import { forAll, runs } from '../../../support/laws/runs.ts';
 import { counter, viewOf } from '../../../support/laws/view-of.ts';
 
 const SCHEDULE: Schedule = {
@@ -43,34 +42,29 @@ const upTo = (sent: ConversationBody, end: number): ConversationBody => ({
 
 describe('the course of a conversation', () => {
   it('has the arrays and the last view of its requests, in order', () => {
-    fc.assert(
-      fc.property(conversation, strategy, (sent, input) => {
-        const requests = courseUnder(sent, input);
-        const { report, plan } = viewOf(sent, input);
-        expect(requests.map(({ messages }) => messages)).toEqual(
-          plan.history.requestPoints.map(({ messages }) => messages),
-        );
-        expect(requests.at(-1)).toMatchObject({ before: report.tokens?.before, after: report.tokens?.after });
-        for (const { messages, before } of requests)
-          expect(before).toBe(viewOf(upTo(sent, messages), input).report.tokens?.before);
-      }),
-      { numRuns: runs(6, 30) },
-    );
+    forAll(runs(6, 30), conversation, strategy, (sent, input) => {
+      const requests = courseUnder(sent, input);
+      const { report, plan } = viewOf(sent, input);
+      expect(requests.map(({ messages }) => messages)).toEqual(
+        plan.history.requestPoints.map(({ messages }) => messages),
+      );
+      expect(requests.at(-1)).toMatchObject({ before: report.tokens?.before, after: report.tokens?.after });
+      for (const { messages, before } of requests)
+        expect(before).toBe(viewOf(upTo(sent, messages), input).report.tokens?.before);
+    });
   });
 
   it('has the very views that its requests had, where no summary is written', () => {
-    fc.assert(
-      fc.property(
-        conversation,
-        strategy.filter(({ mode }) => mode === 'compact'),
-        (sent, input) => {
-          for (const { messages, after, moved } of courseUnder(sent, input)) {
-            const { report } = viewOf(upTo(sent, messages), input);
-            expect([after, moved]).toEqual([report.tokens?.after, report.frontier.moved]);
-          }
-        },
-      ),
-      { numRuns: runs(6, 60) },
+    forAll(
+      runs(6, 60),
+      conversation,
+      strategy.filter(({ mode }) => mode === 'compact'),
+      (sent, input) => {
+        for (const { messages, after, moved } of courseUnder(sent, input)) {
+          const { report } = viewOf(upTo(sent, messages), input);
+          expect([after, moved]).toEqual([report.tokens?.after, report.frontier.moved]);
+        }
+      },
     );
   });
 

@@ -11,6 +11,7 @@ import {
   strategy,
 } from '../../../support/conversations/arbitrary-conversation.ts';
 import { assistant, body, step, user } from '../../../support/conversations/chat.ts';
+import { forAll } from '../../../support/laws/runs.ts';
 import { counter, messagesOf, type Viewed, viewOf } from '../../../support/laws/view-of.ts';
 
 const explained = ({ plan, view }: Viewed): Explanation => explain(plan, view, counter);
@@ -28,56 +29,48 @@ function keptIn({ messages }: ConversationBody, { messages: fates }: Explanation
 
 describe('the explanation of any request', () => {
   it('names each message once, in order', () => {
-    fc.assert(
-      fc.property(anyRequest, ([sent, input, options]) => {
-        const { messages } = explained(viewOf(sent, input, options));
-        expect(messages.map(({ index }) => index)).toEqual([...sent.messages.keys()]);
-      }),
-    );
+    forAll(anyRequest, ([sent, input, options]) => {
+      const { messages } = explained(viewOf(sent, input, options));
+      expect(messages.map(({ index }) => index)).toEqual([...sent.messages.keys()]);
+    });
   });
 
   it('says which messages are unchanged in the view', () => {
-    fc.assert(
-      fc.property(anyRequest, ([sent, input, options]) => {
-        const viewed = viewOf(sent, input, options);
-        // A summary or a trim line is at the beginning of a message that is kept otherwise.
-        const opens = viewed.view.summary?.request?.message ?? viewed.view.trim?.request?.message;
-        const { messages } = explained(viewed);
-        const kept = keptIn(sent, { messages: messages.filter(({ index }) => index !== opens), moves: [] });
-        const shown = new Set(messagesOf(viewed).map((message) => JSON.stringify(message)));
-        expect(kept.filter((message) => !shown.has(message))).toEqual([]);
-      }),
-    );
+    forAll(anyRequest, ([sent, input, options]) => {
+      const viewed = viewOf(sent, input, options);
+      // A summary or a trim line is at the beginning of a message that is kept otherwise.
+      const opens = viewed.view.summary?.request?.message ?? viewed.view.trim?.request?.message;
+      const { messages } = explained(viewed);
+      const kept = keptIn(sent, { messages: messages.filter(({ index }) => index !== opens), moves: [] });
+      const shown = new Set(messagesOf(viewed).map((message) => JSON.stringify(message)));
+      expect(kept.filter((message) => !shown.has(message))).toEqual([]);
+    });
   });
 
   it('has the tokens of the view, message by message', () => {
-    fc.assert(
-      fc.property(anyRequest, ([sent, input, options]) => {
-        const viewed = viewOf(sent, input, options);
-        const { messages, summary } = explained(viewed);
-        const sum = (of: 'before' | 'after'): number =>
-          messages.reduce((tokens, message) => tokens + message[of], 0);
-        const saved = sum('before') - sum('after') - (summary?.tokens ?? 0);
-        const { before = 0, after = 0 } = viewed.report.tokens ?? {};
-        // An earlier summary in a message, and a trim line, are counted with the view alone.
-        fc.pre(!viewed.view.trim && viewed.plan.history.echo === undefined);
-        expect(saved).toBe(before - after);
-      }),
-    );
+    forAll(anyRequest, ([sent, input, options]) => {
+      const viewed = viewOf(sent, input, options);
+      const { messages, summary } = explained(viewed);
+      const sum = (of: 'before' | 'after'): number =>
+        messages.reduce((tokens, message) => tokens + message[of], 0);
+      const saved = sum('before') - sum('after') - (summary?.tokens ?? 0);
+      const { before = 0, after = 0 } = viewed.report.tokens ?? {};
+      // An earlier summary in a message, and a trim line, are counted with the view alone.
+      fc.pre(!viewed.view.trim && viewed.plan.history.echo === undefined);
+      expect(saved).toBe(before - after);
+    });
   });
 
   it('has one move of the frontier for each that a shorter array has made, and the last one', () => {
-    fc.assert(
-      fc.property(anyRequest, ([sent, input, options]) => {
-        const viewed = viewOf(sent, input, options);
-        const { moves } = explained(viewed);
-        const frontiers = moves.map(({ frontier }) => frontier);
-        expect(frontiers).toEqual(frontiers.toSorted((a, b) => a - b));
-        expect(
-          moves.every(({ messages, before, after }) => messages <= sent.messages.length && after < before),
-        ).toBe(true);
-      }),
-    );
+    forAll(anyRequest, ([sent, input, options]) => {
+      const viewed = viewOf(sent, input, options);
+      const { moves } = explained(viewed);
+      const frontiers = moves.map(({ frontier }) => frontier);
+      expect(frontiers).toEqual(frontiers.toSorted((a, b) => a - b));
+      expect(
+        moves.every(({ messages, before, after }) => messages <= sent.messages.length && after < before),
+      ).toBe(true);
+    });
   });
 });
 

@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import type { KeptReasonings } from '../../../../src/memory/conversation/kept-reasoning.ts';
 import type { MemoryStrategyRequest } from '../../../../src/memory/modes/table.ts';
 import { lines, type Message, step, user } from '../../../support/conversations/chat.ts';
-import { runs } from '../../../support/laws/runs.ts';
+import { forAll, runs } from '../../../support/laws/runs.ts';
 import { type Viewed, viewOf, viewsOf } from '../../../support/laws/view-of.ts';
 
 /** Tokens of each thought: encrypted data has one for four characters. */
@@ -71,8 +71,12 @@ const LIMITS = fc.constantFrom(undefined, undefined, 2_500);
 
 describe('reasoning that is kept beside an array', () => {
   it.each(['gpt-6.2-sol', 'claude-opus-5-5'])('is planned as if it were in it (%s)', (model) => {
-    fc.assert(
-      fc.property(turns, fc.constantFrom(...STRATEGIES), LIMITS, (all, strategy, limit) => {
+    forAll(
+      { numRuns: runs(30, 200), endOnFailure: true },
+      turns,
+      fc.constantFrom(...STRATEGIES),
+      LIMITS,
+      (all, strategy, limit) => {
         const { messages, answers } = talk(all);
         const options = { retrieval: true, words: () => 'What was said.', limit };
         const inArray = viewOf({ model, messages: thinking(messages) }, strategy, options);
@@ -81,8 +85,7 @@ describe('reasoning that is kept beside an array', () => {
         // A transcript is named by its messages, and names have a few tokens more or less.
         const [one = 0, other = 0] = [inArray, beside].map(({ report }) => report.tokens?.after);
         expect(Math.abs(one - other)).toBeLessThan(inArray.view.summary || inArray.view.trim ? 20 : 1);
-      }),
-      { numRuns: runs(30, 200), endOnFailure: true },
+      },
     );
   });
 

@@ -1,8 +1,7 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { viewItems } from '../../../../src/memory/plan/view-items.ts';
 import { clearingStrategy, richConversation } from '../../../support/conversations/arbitrary-conversation.ts';
-import { runs } from '../../../support/laws/runs.ts';
+import { forAll, runs } from '../../../support/laws/runs.ts';
 import { type Viewed, viewOf } from '../../../support/laws/view-of.ts';
 
 /** The items of a view by type, as its report has them. */
@@ -18,16 +17,18 @@ function reported({ report }: Viewed): Record<string, number> {
 
 describe('the items of a view', () => {
   it('are as many of each type as the report has, each with a name of its own', () => {
-    fc.assert(
-      fc.property(richConversation, clearingStrategy, (body, strategy) => {
+    forAll(
+      { numRuns: runs(20, 200), endOnFailure: true },
+      richConversation,
+      clearingStrategy,
+      (body, strategy) => {
         const viewed = viewOf(body, strategy);
         const items = viewItems(viewed.view);
         const counts: Record<string, number> = {};
         for (const { type } of items) counts[type] = (counts[type] ?? 0) + 1;
         expect(counts).toEqual(reported(viewed));
         expect(new Set(items.map(({ name }) => name)).size).toBe(items.length);
-      }),
-      { numRuns: runs(20, 200), endOnFailure: true },
+      },
     );
   });
 });

@@ -18,7 +18,7 @@ import {
 import { brokenLawsIn } from '../../../support/laws/broken-laws.ts';
 import { brokenLaws, brokenPrefix } from '../../../support/laws/laws.ts';
 import { requestsOf } from '../../../support/laws/requests-of.ts';
-import { runs } from '../../../support/laws/runs.ts';
+import { forAll, runs } from '../../../support/laws/runs.ts';
 import {
   messagesOf,
   stranger,
@@ -126,61 +126,49 @@ describe.each(CASES)('every view of every conversation, %s', (_, planned, broken
   });
 
   it('names no ref that is not known to be stored', () => {
-    fc.assert(
-      fc.property(planned, fc.integer({ min: 1, max: 4 }), ([body, input, options], every) => {
-        const isStored = (ref: string): boolean => ref.charCodeAt(8) % every === 0;
-        const viewed = viewOf(body, input, { ...options, isStored });
-        const text = new TextDecoder().decode(viewed.bytes);
-        for (const [ref] of text.matchAll(REFS)) expect(isStored(ref)).toBe(true);
-        expect(brokenLaws(viewed)).toEqual([]);
-      }),
-      RUNS,
-    );
+    forAll(RUNS, planned, fc.integer({ min: 1, max: 4 }), ([body, input, options], every) => {
+      const isStored = (ref: string): boolean => ref.charCodeAt(8) % every === 0;
+      const viewed = viewOf(body, input, { ...options, isStored });
+      const text = new TextDecoder().decode(viewed.bytes);
+      for (const [ref] of text.matchAll(REFS)) expect(isStored(ref)).toBe(true);
+      expect(brokenLaws(viewed)).toEqual([]);
+    });
   });
 
   it('has the breaks of a broken conversation and no other', () => {
-    fc.assert(
-      fc.property(broken, ([body, input, options]) => {
-        expect(brokenLaws(viewOf(body, input, options))).toEqual([]);
-      }),
-      RUNS,
-    );
+    forAll(RUNS, broken, ([body, input, options]) => {
+      expect(brokenLaws(viewOf(body, input, options))).toEqual([]);
+    });
   });
 
   it('trusts no placeholder of another tenant, and no summary', () => {
     const all = { mode: 'compact', token_budget: 0, compact_keep: 0, compact_keep_steps: 0 } as const;
-    fc.assert(
-      fc.property(planned, fc.boolean(), ([body, input, options], everything) => {
-        const made = viewOf(body, everything ? all : input, { ...options, tenant: stranger });
-        const again = viewOf({ ...body, messages: messagesOf(made) }, input, options);
-        for (const { ref, message, replacement } of again.plan.segments.flat()) {
-          if (ref !== undefined) expect(tenant.refs.owns(ref)).toBe(true);
-          // The beginning and end of an offloaded output are quoted, whatever they name.
-          const quotable: string[] = JSON.stringify(messagesOf(made)[message]).match(REFS) ?? [];
-          for (const named of replacement.match(REFS) ?? [])
-            expect(tenant.refs.owns(named) || quotable.splice(quotable.indexOf(named), 1)[0] === named).toBe(
-              true,
-            );
-        }
-        expect(again.plan.history.echo).toBeUndefined();
-        expect(brokenLaws(again)).toEqual([]);
-      }),
-      RUNS,
-    );
+    forAll(RUNS, planned, fc.boolean(), ([body, input, options], everything) => {
+      const made = viewOf(body, everything ? all : input, { ...options, tenant: stranger });
+      const again = viewOf({ ...body, messages: messagesOf(made) }, input, options);
+      for (const { ref, message, replacement } of again.plan.segments.flat()) {
+        if (ref !== undefined) expect(tenant.refs.owns(ref)).toBe(true);
+        // The beginning and end of an offloaded output are quoted, whatever they name.
+        const quotable: string[] = JSON.stringify(messagesOf(made)[message]).match(REFS) ?? [];
+        for (const named of replacement.match(REFS) ?? [])
+          expect(tenant.refs.owns(named) || quotable.splice(quotable.indexOf(named), 1)[0] === named).toBe(
+            true,
+          );
+      }
+      expect(again.plan.history.echo).toBeUndefined();
+      expect(brokenLaws(again)).toEqual([]);
+    });
   });
 });
 
 describe('a view that comes back as the array', () => {
   it('is left as it is by every mode but auto', () => {
-    fc.assert(
-      fc.property(conversation, strategy, (body, input) => {
-        // Without a floor: the tokens that a move frees depend on earlier removals, so the second
-        // pass may make moves that the first did not, or the other way round.
-        const settled = { ...input, min_reclaim_tokens: 0 };
-        expect(messagesOf(comesBack(body, settled))).toEqual(messagesOf(viewOf(body, settled)));
-      }),
-      RUNS,
-    );
+    forAll(RUNS, conversation, strategy, (body, input) => {
+      // Without a floor: the tokens that a move frees depend on earlier removals, so the second
+      // pass may make moves that the first did not, or the other way round.
+      const settled = { ...input, min_reclaim_tokens: 0 };
+      expect(messagesOf(comesBack(body, settled))).toEqual(messagesOf(viewOf(body, settled)));
+    });
   });
 
   const autoCase = fc.tuple(anyConversation, autoStrategy, fc.boolean().chain(autoOptions));
@@ -199,42 +187,36 @@ describe('a view that comes back as the array', () => {
 
   it('is left as it is by auto where it fits its budgets', () => {
     let edited = 0;
-    fc.assert(
-      fc.property(autoCase, ([body, input, options]) => {
-        const settled = withoutTurns(input);
-        const viewed = viewOf(body, settled, options);
-        const { hard, soft, window } = viewed.plan.budgets;
-        fc.pre((viewed.report.tokens?.after ?? 0) <= Math.min(hard ?? window, soft ?? window, window));
-        if (viewed.report.applied_edits.length > 0) edited++;
-        expect(messagesOf(comesBack(body, settled, options))).toEqual(messagesOf(viewed));
-      }),
-      RUNS,
-    );
+    forAll(RUNS, autoCase, ([body, input, options]) => {
+      const settled = withoutTurns(input);
+      const viewed = viewOf(body, settled, options);
+      const { hard, soft, window } = viewed.plan.budgets;
+      fc.pre((viewed.report.tokens?.after ?? 0) <= Math.min(hard ?? window, soft ?? window, window));
+      if (viewed.report.applied_edits.length > 0) edited++;
+      expect(messagesOf(comesBack(body, settled, options))).toEqual(messagesOf(viewed));
+    });
     expect(edited).toBeGreaterThan(RUNS.numRuns / 6);
   });
 
   it('is left as it is by the reversible edits of auto wherever the floor is off and nothing is said again', () => {
     let over = 0;
-    fc.assert(
-      fc.property(autoCase, ([body, input, options]) => {
-        // Without repeats, offloading and summaries: a later repeat would let the second pass
-        // remove an output that the first had kept, and a summary would be a message of the new
-        // array.
-        const {
-          context_window_tokens: _,
-          token_budget,
-          token_soft_budget: soft,
-          compact_offload: __,
-          ...more
-        } = withoutTurns(input);
-        const settled = { ...more, token_soft_budget: soft ?? token_budget ?? 1_000, min_reclaim_tokens: 0 };
-        const distinct = withoutRepeats(body);
-        const viewed = viewOf(distinct, settled, options);
-        if ((viewed.report.tokens?.after ?? 0) > settled.token_soft_budget) over++;
-        expect(messagesOf(comesBack(distinct, settled, options))).toEqual(messagesOf(viewed));
-      }),
-      RUNS,
-    );
+    forAll(RUNS, autoCase, ([body, input, options]) => {
+      // Without repeats, offloading and summaries: a later repeat would let the second pass
+      // remove an output that the first had kept, and a summary would be a message of the new
+      // array.
+      const {
+        context_window_tokens: _,
+        token_budget,
+        token_soft_budget: soft,
+        compact_offload: __,
+        ...more
+      } = withoutTurns(input);
+      const settled = { ...more, token_soft_budget: soft ?? token_budget ?? 1_000, min_reclaim_tokens: 0 };
+      const distinct = withoutRepeats(body);
+      const viewed = viewOf(distinct, settled, options);
+      if ((viewed.report.tokens?.after ?? 0) > settled.token_soft_budget) over++;
+      expect(messagesOf(comesBack(distinct, settled, options))).toEqual(messagesOf(viewed));
+    });
     expect(over).toBeGreaterThan(RUNS.numRuns / 6);
   });
 });

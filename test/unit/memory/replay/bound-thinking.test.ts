@@ -19,7 +19,7 @@ import {
 import { lines } from '../../../support/conversations/chat.ts';
 import { blocksOf, growWithThinking, type ThoughtRequest } from '../../../support/conversations/thinking.ts';
 import { brokenLawsIn } from '../../../support/laws/broken-laws.ts';
-import { runs } from '../../../support/laws/runs.ts';
+import { forAll, runs } from '../../../support/laws/runs.ts';
 import {
   type Viewed,
   type ViewOptions,
@@ -362,26 +362,23 @@ describe('reasoning that is dropped without an error', () => {
   it('stays while its turn is open and the view may still grow, and between two moves', () => {
     let moves = 0;
     let interrupted = 0;
-    fc.assert(
-      fc.property(work(fc.integer({ min: 1, max: 14 })), (done) => {
-        let left = 0;
-        for (const { report, unmoved, isAtTurnsEnd, open, all } of asked(done)) {
-          const { moved } = report.frontier;
-          if (moved && !isAtTurnsEnd && open[0] > 0) {
-            interrupted++;
-            expect(unmoved).toBeGreaterThan(LATE);
-          }
-          if (moved) {
-            moves++;
-            left = all[0];
-          }
-          // What a move takes leaves whole, and nothing else does.
-          expect(all[0] - all[1]).toBe(left);
-          expect(report.dropped_thinking_blocks ?? 0).toBe(left);
+    forAll(WORKS, work(fc.integer({ min: 1, max: 14 })), (done) => {
+      let left = 0;
+      for (const { report, unmoved, isAtTurnsEnd, open, all } of asked(done)) {
+        const { moved } = report.frontier;
+        if (moved && !isAtTurnsEnd && open[0] > 0) {
+          interrupted++;
+          expect(unmoved).toBeGreaterThan(LATE);
         }
-      }),
-      WORKS,
-    );
+        if (moved) {
+          moves++;
+          left = all[0];
+        }
+        // What a move takes leaves whole, and nothing else does.
+        expect(all[0] - all[1]).toBe(left);
+        expect(report.dropped_thinking_blocks ?? 0).toBe(left);
+      }
+    });
     expect(moves).toBeGreaterThan(2 * WORKS.numRuns);
     expect(interrupted).toBeGreaterThan(WORKS.numRuns / 3);
   });
@@ -389,15 +386,12 @@ describe('reasoning that is dropped without an error', () => {
   it('leaves at the ends of turns, where turns fit the budget and are alike', () => {
     let moves = 0;
     let inside = 0;
-    fc.assert(
-      fc.property(work(fc.integer({ min: 4, max: 6 })), (done) => {
-        const alike = { ...done, turns: Array<number>(6).fill(done.turns[0] ?? 4) };
-        const moved = asked(alike).filter(({ report }) => report.frontier.moved);
-        moves += moved.length;
-        inside += moved.filter(({ isAtTurnsEnd }) => !isAtTurnsEnd).length;
-      }),
-      WORKS,
-    );
+    forAll(WORKS, work(fc.integer({ min: 4, max: 6 })), (done) => {
+      const alike = { ...done, turns: Array<number>(6).fill(done.turns[0] ?? 4) };
+      const moved = asked(alike).filter(({ report }) => report.frontier.moved);
+      moves += moved.length;
+      inside += moved.filter(({ isAtTurnsEnd }) => !isAtTurnsEnd).length;
+    });
     expect(moves).toBeGreaterThan(2 * WORKS.numRuns);
     // A conversation that ends with the turn would pay for the move, so a few come later.
     expect(inside).toBeLessThan(moves / 5);

@@ -14,7 +14,7 @@ import {
 } from '../../../support/conversations/arbitrary-conversation.ts';
 import { assistant, body, lines, type Message, step, user } from '../../../support/conversations/chat.ts';
 import { brokenPrefix } from '../../../support/laws/laws.ts';
-import { runs } from '../../../support/laws/runs.ts';
+import { forAll, runs } from '../../../support/laws/runs.ts';
 import { counter, type Viewed, type ViewOptions, viewOf, viewsOf } from '../../../support/laws/view-of.ts';
 
 const steps = (n: number, size = 50): Message[] =>
@@ -171,47 +171,46 @@ describe('conversations with cold returns', () => {
 
   it('change only at moves, go no farther than their goal, and are the same from all facts', () => {
     let made = 0;
-    fc.assert(
-      fc.property(cases, ({ conversation, input, options, returns }) => {
-        const { views, cold } = withReturns(conversation, input, options, returns);
-        for (const [at, viewed] of views.entries()) {
-          const { report, plan, request } = viewed;
-          const end = request.messages.length;
-          const before = views[at - 1];
-          if (before && !report.frontier.moved) expect(brokenPrefix(before, viewed)).toEqual([]);
-          // Whoever knows all facts of the conversation makes the same view.
-          const messages = conversation.messages.slice(0, end);
-          const known = viewOf({ ...conversation, messages }, input, { ...options, cold });
-          expect(textOf(known)).toBe(textOf(viewed));
-          if (!cold.includes(end) || report.trigger !== 'cold_return' || !report.frontier.moved) continue;
-          made++;
-          const others = cold.filter((length) => length < end);
-          const warm = viewOf({ ...conversation, messages }, input, { ...options, cold: others });
-          expect(warm.plan.replay.waited).toContain(end);
-          // The answer's room, or a count, may demand a move at the same request.
-          if (warm.report.frontier.moved) continue;
-          const { after, moves } = plan.replay;
-          expect(after).toBeLessThan(warm.plan.replay.after);
-          expect(moves.at(-1)).toMatchObject({ trigger: 'cold_return', messages: end });
-          if (plan.prefix || plan.trimmed) continue;
-          // Without what has left last, the view would not be at the goal yet.
-          expect(after + largestRemoval(plan)).toBeGreaterThan(goalOf(plan));
-        }
-      }),
-      { numRuns: NUM_RUNS, endOnFailure: true },
-    );
+    forAll({ numRuns: NUM_RUNS, endOnFailure: true }, cases, ({ conversation, input, options, returns }) => {
+      const { views, cold } = withReturns(conversation, input, options, returns);
+      for (const [at, viewed] of views.entries()) {
+        const { report, plan, request } = viewed;
+        const end = request.messages.length;
+        const before = views[at - 1];
+        if (before && !report.frontier.moved) expect(brokenPrefix(before, viewed)).toEqual([]);
+        // Whoever knows all facts of the conversation makes the same view.
+        const messages = conversation.messages.slice(0, end);
+        const known = viewOf({ ...conversation, messages }, input, { ...options, cold });
+        expect(textOf(known)).toBe(textOf(viewed));
+        if (!cold.includes(end) || report.trigger !== 'cold_return' || !report.frontier.moved) continue;
+        made++;
+        const others = cold.filter((length) => length < end);
+        const warm = viewOf({ ...conversation, messages }, input, { ...options, cold: others });
+        expect(warm.plan.replay.waited).toContain(end);
+        // The answer's room, or a count, may demand a move at the same request.
+        if (warm.report.frontier.moved) continue;
+        const { after, moves } = plan.replay;
+        expect(after).toBeLessThan(warm.plan.replay.after);
+        expect(moves.at(-1)).toMatchObject({ trigger: 'cold_return', messages: end });
+        if (plan.prefix || plan.trimmed) continue;
+        // Without what has left last, the view would not be at the goal yet.
+        expect(after + largestRemoval(plan)).toBeGreaterThan(goalOf(plan));
+      }
+    });
     expect(made).toBeGreaterThan(NUM_RUNS / 4);
   });
 
   it('ignore facts of requests at which nothing waits', () => {
-    fc.assert(
-      fc.property(cases, fc.array(fc.nat(80)), ({ conversation, input, options }, lengths) => {
+    forAll(
+      { numRuns: NUM_RUNS, endOnFailure: true },
+      cases,
+      fc.array(fc.nat(80)),
+      ({ conversation, input, options }, lengths) => {
         const plain = viewOf(conversation, input, { ...options, cold: [] });
         const { waited } = plain.plan.replay;
         const cold = lengths.filter((length) => !waited.includes(length));
         expect(textOf(viewOf(conversation, input, { ...options, cold }))).toBe(textOf(plain));
-      }),
-      { numRuns: NUM_RUNS, endOnFailure: true },
+      },
     );
   });
 });

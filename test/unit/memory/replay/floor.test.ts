@@ -9,7 +9,7 @@ import {
 } from '../../../support/conversations/arbitrary-conversation.ts';
 import { billsOf, costOf } from '../../../support/conversations/bill.ts';
 import { assistant, body, lines, step, user } from '../../../support/conversations/chat.ts';
-import { runs } from '../../../support/laws/runs.ts';
+import { forAll, runs } from '../../../support/laws/runs.ts';
 import { type ViewOptions, viewOf, viewsOf } from '../../../support/laws/view-of.ts';
 
 /**
@@ -59,27 +59,25 @@ describe('the square-root rule', () => {
 
   it('is M = √(2·(w − a)·P·g/a), with what is left of the view for P', () => {
     const range = (min: number, max: number) => fc.integer({ min, max });
-    fc.assert(
-      fc.property(
-        range(1, 99),
-        range(1, 5_000),
-        range(100, 400),
-        range(0, 100),
-        fc.constantFrom(1, 1.25, 2),
-        (a, growth, points, share, written) => {
-          const cached = a / 100;
-          const array = 3 + points * growth;
-          const kept = (array * share) / 100;
-          const floor = floorAt({ cached, written }, points - 1, growth);
-          const stakes = { array, view: array, kept, spent: 0 };
-          const goal = floor.goal(stakes);
-          // Unless the regret requires more than the rule.
-          fc.pre(goal > 1 && goal > floor.least(stakes));
-          const M = Math.sqrt((2 * (written - cached) * (array - kept - goal) * growth) / cached);
-          expect(goal / (GENEROSITY * M)).toBeCloseTo(1, 6);
-        },
-      ),
+    forAll(
       { numRuns: 200, endOnFailure: true },
+      range(1, 99),
+      range(1, 5_000),
+      range(100, 400),
+      range(0, 100),
+      fc.constantFrom(1, 1.25, 2),
+      (a, growth, points, share, written) => {
+        const cached = a / 100;
+        const array = 3 + points * growth;
+        const kept = (array * share) / 100;
+        const floor = floorAt({ cached, written }, points - 1, growth);
+        const stakes = { array, view: array, kept, spent: 0 };
+        const goal = floor.goal(stakes);
+        // Unless the regret requires more than the rule.
+        fc.pre(goal > 1 && goal > floor.least(stakes));
+        const M = Math.sqrt((2 * (written - cached) * (array - kept - goal) * growth) / cached);
+        expect(goal / (GENEROSITY * M)).toBeCloseTo(1, 6);
+      },
     );
   });
 
@@ -138,8 +136,10 @@ describe('the regret', () => {
 
   it('asks for nothing where cached input costs as much as fresh: every placeholder pays', () => {
     const request = fc.record({ growth: fc.nat(5_000), freed: fc.nat(5_000), kept: fc.nat(50_000) });
-    fc.assert(
-      fc.property(fc.array(request, { minLength: 1, maxLength: 30 }), (requests) => {
+    forAll(
+      { numRuns: 100, endOnFailure: true },
+      fc.array(request, { minLength: 1, maxLength: 30 }),
+      (requests) => {
         const floor = new Floor({ cached: 1, written: 1 }, 3);
         let array = 3;
         let view = 3;
@@ -150,8 +150,7 @@ describe('the regret', () => {
           view = Math.max(3, view - freed);
           floor.settle(array, view, kept, 0);
         }
-      }),
-      { numRuns: 100, endOnFailure: true },
+      },
     );
   });
 
@@ -173,35 +172,33 @@ describe('a conversation under the default floor', () => {
   it('costs at most so much more than one that nothing was done to, some requests after every move', () => {
     const numRuns = runs(6, 50);
     let moves = 0;
-    fc.assert(
-      fc.property(
-        longConversation,
-        floored,
-        fc.boolean().chain(autoOptions),
-        (conversation, input, options) => {
-          const prices = { ...USUAL_PRICES, ...options.prices };
-          const views = viewsOf(conversation, input, options);
-          const bills = billsOf(views, prices);
-          for (const [index, { plan, report }] of views.entries()) {
-            const bill = bills[index];
-            if (!report.frontier.moved || !bill) continue;
-            const { before, after } = plan.replay;
-            const earlier = views[index - 1]?.plan.replay ?? { before: 0, after: 0 };
-            const unmoved = earlier.after + before - earlier.before;
-            const { step = before, hard = before, soft = hard } = plan.budgets;
-            // A view over the step of the price moves in any case if that brings it under it, and
-            // one over three times its budget if that frees a budget.
-            if (unmoved > Math.min(step, 3 * hard, 3 * soft)) continue;
-            moves++;
-            const growth = before / (index + 1);
-            const ahead = (tokens: number): number =>
-              (REQUESTS_AHEAD / prices.written) * costOf(tokens + growth, tokens, prices);
-            const most = (1 + REGRET / prices.written) * (bill.arrays + ahead(before));
-            expect(bill.views + ahead(after)).toBeLessThanOrEqual(most + 1);
-          }
-        },
-      ),
+    forAll(
       { numRuns, endOnFailure: true },
+      longConversation,
+      floored,
+      fc.boolean().chain(autoOptions),
+      (conversation, input, options) => {
+        const prices = { ...USUAL_PRICES, ...options.prices };
+        const views = viewsOf(conversation, input, options);
+        const bills = billsOf(views, prices);
+        for (const [index, { plan, report }] of views.entries()) {
+          const bill = bills[index];
+          if (!report.frontier.moved || !bill) continue;
+          const { before, after } = plan.replay;
+          const earlier = views[index - 1]?.plan.replay ?? { before: 0, after: 0 };
+          const unmoved = earlier.after + before - earlier.before;
+          const { step = before, hard = before, soft = hard } = plan.budgets;
+          // A view over the step of the price moves in any case if that brings it under it, and
+          // one over three times its budget if that frees a budget.
+          if (unmoved > Math.min(step, 3 * hard, 3 * soft)) continue;
+          moves++;
+          const growth = before / (index + 1);
+          const ahead = (tokens: number): number =>
+            (REQUESTS_AHEAD / prices.written) * costOf(tokens + growth, tokens, prices);
+          const most = (1 + REGRET / prices.written) * (bill.arrays + ahead(before));
+          expect(bill.views + ahead(after)).toBeLessThanOrEqual(most + 1);
+        }
+      },
     );
     expect(moves).toBeGreaterThan(numRuns / 3);
   });
@@ -219,19 +216,16 @@ describe('the step of a price', () => {
   it('is not exceeded by a view if a move could avoid that, whatever the floor says', () => {
     const numRuns = runs(12, 150);
     let near = 0;
-    fc.assert(
-      fc.property(stepped, ({ conversation, above, retrieval }) => {
-        const prices = { ...USUAL_PRICES, step: { above, input: 2 } };
-        const options = { retrieval, prices };
-        const { plan } = viewOf(body(conversation.messages), { mode: 'auto' }, options);
-        const { before, after } = plan.replay;
-        if (before > above) near++;
-        if (after <= above) return;
-        const forced = viewOf(body(conversation.messages), { mode: 'auto' }, { ...options, force: true });
-        expect(forced.plan.replay.after).toBeGreaterThan(above);
-      }),
-      { numRuns, endOnFailure: true },
-    );
+    forAll({ numRuns, endOnFailure: true }, stepped, ({ conversation, above, retrieval }) => {
+      const prices = { ...USUAL_PRICES, step: { above, input: 2 } };
+      const options = { retrieval, prices };
+      const { plan } = viewOf(body(conversation.messages), { mode: 'auto' }, options);
+      const { before, after } = plan.replay;
+      if (before > above) near++;
+      if (after <= above) return;
+      const forced = viewOf(body(conversation.messages), { mode: 'auto' }, { ...options, force: true });
+      expect(forced.plan.replay.after).toBeGreaterThan(above);
+    });
     expect(near).toBeGreaterThan(numRuns / 8);
   });
 

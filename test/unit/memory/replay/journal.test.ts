@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Removal } from '../../../../src/memory/edits/removal.ts';
 import { Journal } from '../../../../src/memory/replay/journal.ts';
 import { removalOf } from '../../../support/laws/edits.ts';
+import { forAll } from '../../../support/laws/runs.ts';
 
 const UNITS = 40;
 
@@ -31,32 +32,29 @@ const act = fc.oneof({ weight: 4, arbitrary: entry }, { weight: 1, arbitrary: fc
 
 describe('the journal', () => {
   it('sums what its entries free, and what digests may not use, before any unit, whatever was taken back', () => {
-    fc.assert(
-      fc.property(fc.array(act, { maxLength: 60 }), (acts) => {
-        const journal = new Journal(UNITS);
-        let kept: Entry[] = [];
-        for (const act of acts) {
-          if (typeof act === 'number') {
-            journal.truncate(act);
-            kept = kept.slice(0, act);
-          } else {
-            journal.add(act.unit, act.removals);
-            if (act.removals.length > 0) kept.push(act);
-          }
-          expect(journal.length).toBe(kept.length);
-          expect(journal.freed).toBe(freedBy(kept));
-          for (let unit = 0; unit <= UNITS; unit++) {
-            const before = kept.filter((entry) => entry.unit < unit);
-            expect(journal.freedBefore(unit)).toBe(freedBy(before));
-            expect(journal.unusedBefore(unit)).toBe(unusedBy(before));
-          }
+    forAll({ numRuns: 100, endOnFailure: true }, fc.array(act, { maxLength: 60 }), (acts) => {
+      const journal = new Journal(UNITS);
+      let kept: Entry[] = [];
+      for (const act of acts) {
+        if (typeof act === 'number') {
+          journal.truncate(act);
+          kept = kept.slice(0, act);
+        } else {
+          journal.add(act.unit, act.removals);
+          if (act.removals.length > 0) kept.push(act);
         }
-        expect(journal.entries(0, journal.length)).toEqual(
-          kept.map(({ unit, removals }) => ({ unit, removals, freed: freedBy([{ unit, removals }]), at: 0 })),
-        );
-      }),
-      { numRuns: 100, endOnFailure: true },
-    );
+        expect(journal.length).toBe(kept.length);
+        expect(journal.freed).toBe(freedBy(kept));
+        for (let unit = 0; unit <= UNITS; unit++) {
+          const before = kept.filter((entry) => entry.unit < unit);
+          expect(journal.freedBefore(unit)).toBe(freedBy(before));
+          expect(journal.unusedBefore(unit)).toBe(unusedBy(before));
+        }
+      }
+      expect(journal.entries(0, journal.length)).toEqual(
+        kept.map(({ unit, removals }) => ({ unit, removals, freed: freedBy([{ unit, removals }]), at: 0 })),
+      );
+    });
   });
 
   it('is not changed by being cut at its own length, or beyond', () => {

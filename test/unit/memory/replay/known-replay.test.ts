@@ -27,7 +27,7 @@ import {
 import { lines, result, step, user } from '../../../support/conversations/chat.ts';
 import { oddMessages } from '../../../support/conversations/odd-messages.ts';
 import { roundOf } from '../../../support/laws/kept-rounds.ts';
-import { runs } from '../../../support/laws/runs.ts';
+import { forAll, runs } from '../../../support/laws/runs.ts';
 import { counter, type Viewed, type ViewOptions, viewOfRequest } from '../../../support/laws/view-of.ts';
 
 type Json = Record<string, unknown>;
@@ -294,42 +294,40 @@ describe.each(CLIENTS)('a replay over $protocol that goes on', ({ protocol, talk
     let resumed = 0;
     let moved = 0;
     let bound = 0;
-    fc.assert(
-      fc.property(
-        talk,
-        talk,
-        setups,
-        fc.array(request, { minLength: 12, maxLength: 30 }),
-        (whole, other, used, requests) => {
-          const arrays = new KnownArrays(1e8, 0);
-          const own = arrays.of('a tenant');
-          const client = new Talk(whole);
-          for (const { change, setup: chosen, force, most, forgets, frees } of requests) {
-            const messages = client.next(change, other);
-            const setup = used[chosen] as Setup;
-            const body = { messages, model: setup.model, ...fields(setup, most, frees) };
-            const bytes = encoder.encode(JSON.stringify(body));
-            if (forgets) arrays.forget('a tenant');
-            const found = own.find(bytes, protocol);
-            const known = read(bytes, found);
-            const fresh = read(bytes);
-            if (!known.ok || !fresh.ok) throw new Error('a valid body was refused');
-            const options = optionsOf(messages, setup, force, protocol === 'chat');
-            const view = (one: ModelRequest) => () => viewOfRequest(one, setup.strategy, options);
-            const [viewed, some] = passes(view(known.value));
-            const [alone, all] = passes(view(fresh.value));
-            expect(made(viewed)).toEqual(made(alone));
-            const left = leftBy(alone);
-            if (left) expect(leftBy(viewed)).toEqual(left);
-            own.keep(known.value, found);
-            if (some === all) continue;
-            resumed++;
-            if (viewed.report.frontier.unit > 0) moved++;
-            if (viewed.plan.history.bonds.length > 0) bound++;
-          }
-        },
-      ),
+    forAll(
       { numRuns: RUNS, endOnFailure: true },
+      talk,
+      talk,
+      setups,
+      fc.array(request, { minLength: 12, maxLength: 30 }),
+      (whole, other, used, requests) => {
+        const arrays = new KnownArrays(1e8, 0);
+        const own = arrays.of('a tenant');
+        const client = new Talk(whole);
+        for (const { change, setup: chosen, force, most, forgets, frees } of requests) {
+          const messages = client.next(change, other);
+          const setup = used[chosen] as Setup;
+          const body = { messages, model: setup.model, ...fields(setup, most, frees) };
+          const bytes = encoder.encode(JSON.stringify(body));
+          if (forgets) arrays.forget('a tenant');
+          const found = own.find(bytes, protocol);
+          const known = read(bytes, found);
+          const fresh = read(bytes);
+          if (!known.ok || !fresh.ok) throw new Error('a valid body was refused');
+          const options = optionsOf(messages, setup, force, protocol === 'chat');
+          const view = (one: ModelRequest) => () => viewOfRequest(one, setup.strategy, options);
+          const [viewed, some] = passes(view(known.value));
+          const [alone, all] = passes(view(fresh.value));
+          expect(made(viewed)).toEqual(made(alone));
+          const left = leftBy(alone);
+          if (left) expect(leftBy(viewed)).toEqual(left);
+          own.keep(known.value, found);
+          if (some === all) continue;
+          resumed++;
+          if (viewed.report.frontier.unit > 0) moved++;
+          if (viewed.plan.history.bonds.length > 0) bound++;
+        }
+      },
     );
     expect(resumed).toBeGreaterThan(3 * RUNS);
     expect(moved).toBeGreaterThan(RUNS);

@@ -11,7 +11,7 @@ import {
   user,
 } from '../../../support/conversations/chat.ts';
 import { brokenLaws, brokenPrefix } from '../../../support/laws/laws.ts';
-import { runs } from '../../../support/laws/runs.ts';
+import { forAll, runs } from '../../../support/laws/runs.ts';
 import { messagesOf, stranger, tenant, type Viewed, viewOf } from '../../../support/laws/view-of.ts';
 
 const strategy: MemoryStrategyRequest = {
@@ -170,24 +170,21 @@ describe('outputs that were missed', () => {
     });
     const numRuns = runs(4, 40);
     let missed = 0;
-    fc.assert(
-      fc.property(reads, (all) => {
-        const views = viewsOf(all);
-        const found = new Set<number>();
-        for (const [at, viewed] of views.entries()) {
-          const before = views[at - 1];
-          if (before) expect(brokenPrefix(before, viewed)).toEqual([]);
-          for (const message of found) {
-            const file = all[message / 2 - 1]?.file;
-            const same = all.flatMap((read, n) => (n <= at && read.file === file ? [2 * (n + 1)] : []));
-            expect(same.some((one) => inFull(viewed, one))).toBe(true);
-          }
-          for (const { message = -1 } of viewed.report.misses ?? []) found.add(message);
+    forAll({ numRuns, endOnFailure: true }, reads, (all) => {
+      const views = viewsOf(all);
+      const found = new Set<number>();
+      for (const [at, viewed] of views.entries()) {
+        const before = views[at - 1];
+        if (before) expect(brokenPrefix(before, viewed)).toEqual([]);
+        for (const message of found) {
+          const file = all[message / 2 - 1]?.file;
+          const same = all.flatMap((read, n) => (n <= at && read.file === file ? [2 * (n + 1)] : []));
+          expect(same.some((one) => inFull(viewed, one))).toBe(true);
         }
-        missed += found.size;
-      }),
-      { numRuns, endOnFailure: true },
-    );
+        for (const { message = -1 } of viewed.report.misses ?? []) found.add(message);
+      }
+      missed += found.size;
+    });
     expect(missed).toBeGreaterThan(numRuns / 2);
   });
 });

@@ -9,7 +9,7 @@ import {
   richConversation,
 } from '../../../support/conversations/arbitrary-conversation.ts';
 import { assistant, body, lines, step, system, user } from '../../../support/conversations/chat.ts';
-import { runs } from '../../../support/laws/runs.ts';
+import { forAll, runs } from '../../../support/laws/runs.ts';
 import { viewOf, viewsOf } from '../../../support/laws/view-of.ts';
 
 /** An agent that reads files of about 7,000 tokens, which stay until a move. */
@@ -73,32 +73,30 @@ describe('a move that waits', () => {
 
   it('frees at least a budget there, and leaves no view over it from which as much could leave', () => {
     let judged = 0;
-    fc.assert(
-      fc.property(
-        longConversation,
-        patient,
-        fc.boolean().chain(autoOptions),
-        (conversation, input, options) => {
-          const views = viewsOf(conversation, input, options);
-          for (const [index, { plan, view }] of views.entries()) {
-            const { hard = plan.budgets.window, soft = hard, window } = plan.budgets;
-            const budget = Math.min(hard, soft, window);
-            if (view.tokens <= 3 * budget) continue;
-            const part = {
-              ...conversation,
-              messages: conversation.messages.slice(0, plan.history.messages.length),
-            };
-            const forced = viewOf(part, input, { ...options, force: true });
-            // Trimming is lossier than a summary, and only made where it is enough.
-            if (forced.plan.trimmed) continue;
-            const isEarly = index + 1 < 16 && forced.plan.prefix !== plan.prefix;
-            if (isEarly) continue;
-            judged++;
-            expect(plan.replay.after - forced.plan.replay.after).toBeLessThan(Math.max(1, budget));
-          }
-        },
-      ),
+    forAll(
       { numRuns: runs(10, 100), endOnFailure: true },
+      longConversation,
+      patient,
+      fc.boolean().chain(autoOptions),
+      (conversation, input, options) => {
+        const views = viewsOf(conversation, input, options);
+        for (const [index, { plan, view }] of views.entries()) {
+          const { hard = plan.budgets.window, soft = hard, window } = plan.budgets;
+          const budget = Math.min(hard, soft, window);
+          if (view.tokens <= 3 * budget) continue;
+          const part = {
+            ...conversation,
+            messages: conversation.messages.slice(0, plan.history.messages.length),
+          };
+          const forced = viewOf(part, input, { ...options, force: true });
+          // Trimming is lossier than a summary, and only made where it is enough.
+          if (forced.plan.trimmed) continue;
+          const isEarly = index + 1 < 16 && forced.plan.prefix !== plan.prefix;
+          if (isEarly) continue;
+          judged++;
+          expect(plan.replay.after - forced.plan.replay.after).toBeLessThan(Math.max(1, budget));
+        }
+      },
     );
     expect(judged).toBeGreaterThan(5);
   });
@@ -129,8 +127,12 @@ describe('a move that waits', () => {
 
 describe('a budget that is hard', () => {
   it('is over no view, unless nothing more can leave', () => {
-    fc.assert(
-      fc.property(richConversation, autoStrategy, fc.boolean(), (conversation, strategy, retrieval) => {
+    forAll(
+      runs(6, 100),
+      richConversation,
+      autoStrategy,
+      fc.boolean(),
+      (conversation, strategy, retrieval) => {
         const views = viewsOf(conversation, { ...strategy, budget: 'hard' }, { retrieval });
         for (const { view, plan, report } of views) {
           const { hard } = plan.budgets;
@@ -140,8 +142,7 @@ describe('a budget that is hard', () => {
             plan.replay.refused.filter(({ because }) => because === 'floor' || because === 'regret'),
           ).toEqual([]);
         }
-      }),
-      { numRuns: runs(6, 100) },
+      },
     );
   });
 

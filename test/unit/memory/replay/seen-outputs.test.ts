@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { explain } from '../../../../src/memory/plan/explain.ts';
 import {
@@ -8,7 +7,7 @@ import {
 } from '../../../support/conversations/arbitrary-conversation.ts';
 import { assistant, body, calls, lines, result, step, user } from '../../../support/conversations/chat.ts';
 import { brokenPrefix } from '../../../support/laws/laws.ts';
-import { runs } from '../../../support/laws/runs.ts';
+import { forAll, runs } from '../../../support/laws/runs.ts';
 import {
   counter,
   messagesOf,
@@ -189,8 +188,12 @@ describe('a large output that the model has answered', () => {
 describe('large outputs of generated conversations', () => {
   it('leave early in some of them, and only in moves that are said', () => {
     let early = 0;
-    fc.assert(
-      fc.property(richConversation, autoStrategy, autoOptions(true), (conversation, strategy, options) => {
+    forAll(
+      runs(30, 200),
+      richConversation,
+      autoStrategy,
+      autoOptions(true),
+      (conversation, strategy, options) => {
         const first = [user('go'), ...step('large', 'read_file', LARGE)];
         const large = { ...conversation, messages: [...first, ...conversation.messages] };
         const views = viewsOf(large, { ...strategy, offload_min_tokens: 1_000 }, options);
@@ -199,8 +202,7 @@ describe('large outputs of generated conversations', () => {
           if (earlier) expect(brokenPrefix(earlier, viewed)).toEqual([]);
           if (viewed.plan.replay.moves.some(({ trigger }) => trigger === 'large_output')) early++;
         }
-      }),
-      { numRuns: runs(30, 200) },
+      },
     );
     expect(early).toBeGreaterThan(0);
   });

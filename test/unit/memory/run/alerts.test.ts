@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { CallerLimits } from '../../../../src/memory/money/caller-limits.ts';
 import { alertsOf, type CountedCaller } from '../../../../src/memory/run/alerts.ts';
 import { type DaySums, joinDaySums, NO_DAY_SUMS } from '../../../../src/memory/run/day-sums.ts';
+import { forAll } from '../../../support/laws/runs.ts';
 
 const NOW = Date.UTC(2026, 10, 29, 15);
 const DOLLAR = 1_000_000_000;
@@ -122,34 +123,32 @@ describe('alerts', () => {
       miss: fc.nat(30),
       day: fc.nat(20),
     });
-    fc.assert(
-      fc.property(fc.array(counted, { maxLength: 5 }), (all) => {
-        const callers = all.map(({ unbilled, miss, day, ...one }, at) =>
-          caller(
-            {
-              ...one,
-              models: { m: model({ requests: one.requests, unbilled }) },
-              missed: { tools: { requests: 1, tokens: 1, amount: miss } },
-            },
-            { name: `caller-${at}`, limits: { usd_per_day: 10 }, spent: { day: day * DOLLAR, month: 0 } },
-          ),
-        );
-        const total = callers.map((one) => one.sums).reduce(joinDaySums, NO_DAY_SUMS);
-        for (const { code, caller: name, message } of alertsOf({ total, callers, now: NOW })) {
-          const at = callers.findIndex((one) => one.name === name);
-          const counter = {
-            upstream: total.unanswered_at,
-            failing: all[at]?.failed,
-            budget: all[at]?.day,
-            unpriced: all.reduce((sum, one) => sum + one.unbilled, 0),
-            misses: all.reduce((sum, one) => sum + one.miss, 0),
-            losing: (all[at]?.sent ?? 0) - (all[at]?.would_be ?? 0),
-            retiring: 0,
-          }[code];
-          expect(counter, message).toBeGreaterThan(0);
-          if (name !== null) expect(message).toContain(name);
-        }
-      }),
-    );
+    forAll(fc.array(counted, { maxLength: 5 }), (all) => {
+      const callers = all.map(({ unbilled, miss, day, ...one }, at) =>
+        caller(
+          {
+            ...one,
+            models: { m: model({ requests: one.requests, unbilled }) },
+            missed: { tools: { requests: 1, tokens: 1, amount: miss } },
+          },
+          { name: `caller-${at}`, limits: { usd_per_day: 10 }, spent: { day: day * DOLLAR, month: 0 } },
+        ),
+      );
+      const total = callers.map((one) => one.sums).reduce(joinDaySums, NO_DAY_SUMS);
+      for (const { code, caller: name, message } of alertsOf({ total, callers, now: NOW })) {
+        const at = callers.findIndex((one) => one.name === name);
+        const counter = {
+          upstream: total.unanswered_at,
+          failing: all[at]?.failed,
+          budget: all[at]?.day,
+          unpriced: all.reduce((sum, one) => sum + one.unbilled, 0),
+          misses: all.reduce((sum, one) => sum + one.miss, 0),
+          losing: (all[at]?.sent ?? 0) - (all[at]?.would_be ?? 0),
+          retiring: 0,
+        }[code];
+        expect(counter, message).toBeGreaterThan(0);
+        if (name !== null) expect(message).toContain(name);
+      }
+    });
   });
 });

@@ -8,6 +8,7 @@ import type { BillOrder } from '../../../../src/memory/money/running-bill.ts';
 import type { EditedAt } from '../../../../src/memory/replay/change.ts';
 import { type ComparedRequest, followed, type Line } from '../../../../src/memory/run/followed.ts';
 import { BILL_ORDER } from '../../../support/conversations/ended-runs.ts';
+import { forAll } from '../../../support/laws/runs.ts';
 
 const MINUTE = 60_000;
 const OPENAI = 'gpt-4.1';
@@ -229,36 +230,34 @@ describe('the cause of a cache miss', () => {
     const planted = fc.constantFrom(
       ...(['none', 'tools', 'effort', 'format', 'user', 'message', 'move', 'own_tools', 'vendor'] as const),
     );
-    fc.assert(
-      fc.property(fc.array(fc.tuple(planted, fc.boolean(), fc.boolean()), { maxLength: 8 }), (steps) => {
-        // Whatever has changed, nothing is named where nothing was missed.
-        const plants = steps.map(([plant, , isMissed]) => (isMissed ? plant : 'none'));
-        let view: NonNullable<Asked['view']> = {};
-        let messages = array(10);
-        let settings: Asked = {};
-        const requests = steps.map(([plant, isKnown, isMissed], at): Asked => {
-          messages = [...messages, `n${at}`.padEnd(3, '.')];
-          if (plant === 'message') messages = messages.with(at, `e${at}`.padEnd(3, '.'));
-          if (plant in NO_SETTINGS) settings = { ...settings, [plant]: `${at}` };
-          if (plant === 'move') view = { edits: `${at}` };
-          if (plant === 'own_tools') settings = { ...settings, ownTools: `${at}` };
-          // Its isolate may know of a move, and take something for one that is none.
-          const own = isKnown ? { own: { cause: 'move' } as const } : {};
-          return {
-            ...settings,
-            view,
-            array: messages,
-            ...own,
-            ...(plant === 'none' || !isMissed ? {} : MISSED),
-          };
-        });
-        const found = course({ view: {} }, ...requests)
-          .slice(1)
-          .map(({ miss }) => miss?.cause ?? 'none');
-        // The request after a miss finds what that one has left, which the rule of the model says.
-        expect(found).toEqual(plants);
-      }),
-    );
+    forAll(fc.array(fc.tuple(planted, fc.boolean(), fc.boolean()), { maxLength: 8 }), (steps) => {
+      // Whatever has changed, nothing is named where nothing was missed.
+      const plants = steps.map(([plant, , isMissed]) => (isMissed ? plant : 'none'));
+      let view: NonNullable<Asked['view']> = {};
+      let messages = array(10);
+      let settings: Asked = {};
+      const requests = steps.map(([plant, isKnown, isMissed], at): Asked => {
+        messages = [...messages, `n${at}`.padEnd(3, '.')];
+        if (plant === 'message') messages = messages.with(at, `e${at}`.padEnd(3, '.'));
+        if (plant in NO_SETTINGS) settings = { ...settings, [plant]: `${at}` };
+        if (plant === 'move') view = { edits: `${at}` };
+        if (plant === 'own_tools') settings = { ...settings, ownTools: `${at}` };
+        // Its isolate may know of a move, and take something for one that is none.
+        const own = isKnown ? { own: { cause: 'move' } as const } : {};
+        return {
+          ...settings,
+          view,
+          array: messages,
+          ...own,
+          ...(plant === 'none' || !isMissed ? {} : MISSED),
+        };
+      });
+      const found = course({ view: {} }, ...requests)
+        .slice(1)
+        .map(({ miss }) => miss?.cause ?? 'none');
+      // The request after a miss finds what that one has left, which the rule of the model says.
+      expect(found).toEqual(plants);
+    });
   });
 });
 

@@ -9,6 +9,7 @@ import {
   NO_LOSSES,
   rankConversations,
 } from '../../../../src/memory/run/ranked-conversations.ts';
+import { forAll } from '../../../support/laws/runs.ts';
 
 const DOLLAR = 1_000_000_000;
 const MODEL = { requests: 4, failed: 0, billed: 4, unbilled: 0, about: 0, would_be: 0, sent: 0 };
@@ -98,22 +99,20 @@ describe('conversations in order', () => {
     .map((some) => ({ sums: { ...NO_DAY_SUMS, requests: 1, ...some } }));
 
   it('are the dearest, and those that have lost, by what most was paid for', () => {
-    fc.assert(
-      fc.property(fc.array(sums, { maxLength: 60 }), fc.integer({ min: 1, max: 5 }), (all, most) => {
-        const { dearest, losing, losses } = rankConversations(all, most);
-        const costs = all.map(({ sums: one }) => one.sent + one.summarizer).toSorted((a, b) => b - a);
-        expect(dearest.map(({ sums: one }) => one.sent + one.summarizer)).toEqual(costs.slice(0, most));
-        const lost = all
-          .filter(({ sums: one }) => one.billed > 0 && one.unpriced === 0)
-          .map(({ sums: one }) => one.sent + one.summarizer - one.would_be)
-          .filter((each) => each > 0)
-          .toSorted((a, b) => b - a);
-        expect(losing.map((one) => one.amount)).toEqual(lost.slice(0, most));
-        expect(losses.amount).toBe(lost.reduce((sum, one) => sum + one, 0));
-        expect(losses.conversations).toBe(lost.length);
-        expect(Object.values(losses.causes).reduce((sum, one) => sum + one, 0)).toBe(lost.length);
-      }),
-    );
+    forAll(fc.array(sums, { maxLength: 60 }), fc.integer({ min: 1, max: 5 }), (all, most) => {
+      const { dearest, losing, losses } = rankConversations(all, most);
+      const costs = all.map(({ sums: one }) => one.sent + one.summarizer).toSorted((a, b) => b - a);
+      expect(dearest.map(({ sums: one }) => one.sent + one.summarizer)).toEqual(costs.slice(0, most));
+      const lost = all
+        .filter(({ sums: one }) => one.billed > 0 && one.unpriced === 0)
+        .map(({ sums: one }) => one.sent + one.summarizer - one.would_be)
+        .filter((each) => each > 0)
+        .toSorted((a, b) => b - a);
+      expect(losing.map((one) => one.amount)).toEqual(lost.slice(0, most));
+      expect(losses.amount).toBe(lost.reduce((sum, one) => sum + one, 0));
+      expect(losses.conversations).toBe(lost.length);
+      expect(Object.values(losses.causes).reduce((sum, one) => sum + one, 0)).toBe(lost.length);
+    });
   });
 
   it.each([

@@ -10,6 +10,7 @@ import {
   trialSumsOf,
   trialTotals,
 } from '../../../../src/memory/run/trials.ts';
+import { forAll } from '../../../support/laws/runs.ts';
 
 const TOKENS = { fresh: 1, cached: 0, written: 0, output: 0 };
 const priced = (amount: number) => ({ ...TOKENS, amount });
@@ -122,21 +123,19 @@ describe('the totals of trials', () => {
     );
 
   it('of two parts together are the totals of the whole', () => {
-    fc.assert(
-      fc.property(all, all, (one, other) => {
-        const joined = joinTotals(trialTotals(one), trialTotals(other));
-        const whole = trialTotals([...one, ...other]);
-        expect(Object.keys(joined).toSorted()).toEqual(Object.keys(whole).toSorted());
-        for (const [key, { saving, cost, length, ...sums }] of Object.entries(whole)) {
-          const mine = joined[key];
-          expect(mine).toMatchObject(sums);
-          expect(mine?.length).toEqual(length);
-          for (const [name, value] of [...Object.entries(saving), ...Object.entries(cost)])
-            expect(Number.isFinite(value), name).toBe(true);
-          expect((mine?.saving.yy ?? 0) / (saving.yy || 1)).toBeCloseTo(saving.yy === 0 ? 0 : 1, 9);
-        }
-      }),
-    );
+    forAll(all, all, (one, other) => {
+      const joined = joinTotals(trialTotals(one), trialTotals(other));
+      const whole = trialTotals([...one, ...other]);
+      expect(Object.keys(joined).toSorted()).toEqual(Object.keys(whole).toSorted());
+      for (const [key, { saving, cost, length, ...sums }] of Object.entries(whole)) {
+        const mine = joined[key];
+        expect(mine).toMatchObject(sums);
+        expect(mine?.length).toEqual(length);
+        for (const [name, value] of [...Object.entries(saving), ...Object.entries(cost)])
+          expect(Number.isFinite(value), name).toBe(true);
+        expect((mine?.saving.yy ?? 0) / (saving.yy || 1)).toBeCloseTo(saving.yy === 0 ? 0 : 1, 9);
+      }
+    });
   });
 
   it('count what summaries cost where the strategy was applied, by the number of requests', () => {

@@ -9,6 +9,7 @@ import {
   writeBlock,
   writeBlocks,
 } from '../../../../src/memory/strategy/block-text.ts';
+import { forAll } from '../../../support/laws/runs.ts';
 
 const textAfter = (text: string, edit: BlockEdit): string | undefined => {
   const edited = editedText(text, edit);
@@ -70,27 +71,19 @@ describe('an edit of a block', () => {
       fc.record({ kind: fc.constant('append' as const), content: text }),
       fc.record({ kind: fc.constant('replace' as const), old: text, content: text }),
     );
-    fc.assert(
-      fc.property(text, edit, (before, change) => {
-        const edited = editedText(before, change);
-        if (!edited.ok) return;
-        expect(edited.value.isWellFormed()).toBe(true);
-        expect(charactersIn(edited.value)).toBeLessThanOrEqual(LONGEST_BLOCK);
-      }),
-    );
+    forAll(text, edit, (before, change) => {
+      const edited = editedText(before, change);
+      if (!edited.ok) return;
+      expect(edited.value.isWellFormed()).toBe(true);
+      expect(charactersIn(edited.value)).toBeLessThanOrEqual(LONGEST_BLOCK);
+    });
   });
 
   it('appends the same once', () => {
-    fc.assert(
-      fc.property(
-        fc.string({ maxLength: 50 }),
-        fc.string({ minLength: 1, maxLength: 50 }),
-        (text, content) => {
-          const once = append(text, content) ?? '';
-          expect(append(once, content)).toBe(once);
-        },
-      ),
-    );
+    forAll(fc.string({ maxLength: 50 }), fc.string({ minLength: 1, maxLength: 50 }), (text, content) => {
+      const once = append(text, content) ?? '';
+      expect(append(once, content)).toBe(once);
+    });
   });
 });
 
@@ -107,12 +100,10 @@ describe('the fence of a block', () => {
       'x',
       ' label="a"',
     );
-    fc.assert(
-      fc.property(fc.array(piece, { maxLength: 30 }), (pieces) => {
-        const shown = writeBlock({ label: 'a', version: 1, text: pieces.join('') });
-        expect(shown.match(/<[\s/]{0,8}memory_block/gi)).toEqual(['<memory_block', '</memory_block']);
-      }),
-    );
+    forAll(fc.array(piece, { maxLength: 30 }), (pieces) => {
+      const shown = writeBlock({ label: 'a', version: 1, text: pieces.join('') });
+      expect(shown.match(/<[\s/]{0,8}memory_block/gi)).toEqual(['<memory_block', '</memory_block']);
+    });
   });
 
   it('is around each block, in their order', () => {

@@ -4,6 +4,7 @@ import { parseInjection, writeInjection } from '../../../../src/memory/strategy/
 import { readChatRequest } from '../../../../src/protocol/chat/request.ts';
 import type { InjectedMessage } from '../../../../src/protocol/model-request.ts';
 import { assistant, body, step, system, user } from '../../../support/conversations/chat.ts';
+import { forAll } from '../../../support/laws/runs.ts';
 import { counter, viewOf } from '../../../support/laws/view-of.ts';
 
 describe('memory_injection', () => {
@@ -81,8 +82,10 @@ describe('the block of cross-session memory', () => {
   it('leaves out nothing but headings and lines without content', () => {
     const line = fc.constantFrom('## A', '## B', '(none)', '', 'fact one', '- fact two', '- fact three');
     const isContent = (text: string) => !/^(## .*|\(none\)|\s*|---)$/.test(text);
-    fc.assert(
-      fc.property(fc.array(fc.array(line, { maxLength: 12 }), { maxLength: 3 }), (summaries) => {
+    forAll(
+      { endOnFailure: true },
+      fc.array(fc.array(line, { maxLength: 12 }), { maxLength: 3 }),
+      (summaries) => {
         const text = writeInjection(
           summaries.map((lines) => lines.join('\n')),
           800,
@@ -94,8 +97,7 @@ describe('the block of cross-session memory', () => {
           (one, index) => /^## /.test(one) && /^(## |---$)/.test(held[index + 1] ?? '## '),
         );
         expect(headings).toEqual([]);
-      }),
-      { endOnFailure: true },
+      },
     );
   });
 
@@ -110,22 +112,20 @@ describe('the block of cross-session memory', () => {
       'cross_session_memory>',
       '/',
     );
-    fc.assert(
-      fc.property(
-        fc.array(
-          fc.array(tag, { maxLength: 6 }).map((parts) => parts.join('')),
-          { minLength: 1 },
-        ),
-        (summaries) => {
-          const text = writeInjection(summaries, 800, counter);
-          if (text === '') return;
-          expect(text.match(/<\s*\/?\s*cross_session_memory/gi)).toEqual([
-            '<cross_session_memory',
-            '</cross_session_memory',
-          ]);
-        },
-      ),
+    forAll(
       { endOnFailure: true },
+      fc.array(
+        fc.array(tag, { maxLength: 6 }).map((parts) => parts.join('')),
+        { minLength: 1 },
+      ),
+      (summaries) => {
+        const text = writeInjection(summaries, 800, counter);
+        if (text === '') return;
+        expect(text.match(/<\s*\/?\s*cross_session_memory/gi)).toEqual([
+          '<cross_session_memory',
+          '</cross_session_memory',
+        ]);
+      },
     );
   });
 
@@ -140,18 +140,16 @@ describe('the block of cross-session memory', () => {
       fc.constantFrom('## Facts', '---', '', '  - x', '\ud83d', '😀😀'),
     );
     const summary = fc.array(line, { maxLength: 30 }).map((lines) => lines.join('\n'));
-    fc.assert(
-      fc.property(
-        fc.array(summary, { maxLength: 4 }),
-        fc.integer({ min: 1, max: 300 }),
-        (summaries, most) => {
-          const text = writeInjection(summaries, most, counter);
-          expect(counter.text(text)).toBeLessThanOrEqual(most);
-          expect(text.isWellFormed()).toBe(true);
-          expect(writeInjection(summaries, most, counter)).toBe(text);
-        },
-      ),
+    forAll(
       { numRuns: 300, endOnFailure: true },
+      fc.array(summary, { maxLength: 4 }),
+      fc.integer({ min: 1, max: 300 }),
+      (summaries, most) => {
+        const text = writeInjection(summaries, most, counter);
+        expect(counter.text(text)).toBeLessThanOrEqual(most);
+        expect(text.isWellFormed()).toBe(true);
+        expect(writeInjection(summaries, most, counter)).toBe(text);
+      },
     );
   });
 

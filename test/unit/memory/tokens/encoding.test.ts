@@ -10,7 +10,7 @@ import { loadEncoding } from '../../../../src/memory/tokens/encoding.ts';
 import { NO_RANK, TokenRanks } from '../../../../src/memory/tokens/ranks.ts';
 import { COUNTED_TEXTS } from '../../../support/conversations/counted-texts.ts';
 import { sampleTraces } from '../../../support/conversations/traces.ts';
-import { runs } from '../../../support/laws/runs.ts';
+import { forAll, runs } from '../../../support/laws/runs.ts';
 
 /** What the rules of the encodings distinguish, in ASCII and beyond. */
 const FRAGMENTS = [
@@ -94,7 +94,7 @@ describe.each([
   };
 
   it('counts what its rules distinguish as gpt-tokenizer does', () => {
-    fc.assert(fc.property(texts(), expectSame), { numRuns: runs(350, 3_000) });
+    forAll(runs(350, 3_000), texts(), expectSame);
   });
 
   it.each([
@@ -104,7 +104,7 @@ describe.each([
     ['tokens', fc.array(fc.nat(100_000), { maxLength: 40 }).map((ranks) => library.decode(ranks))],
   ])('counts any %s as gpt-tokenizer does', (_, any) => {
     const text = any.filter((text) => !text.includes(BYTE_ORDER_MARK));
-    fc.assert(fc.property(text, expectSame), { numRuns: runs(200, 1_000) });
+    forAll(runs(200, 1_000), text, expectSame);
   });
 
   it('counts each of its fragments, and two of them, as gpt-tokenizer does', () => {
@@ -140,11 +140,9 @@ describe.each([
   it('merges the bytes of a byte order mark like any others', () => {
     const ranks = readRanks(name);
     const marked = texts(BYTE_ORDER_MARK, `${BYTE_ORDER_MARK}using`, `a${BYTE_ORDER_MARK}`);
-    fc.assert(
-      fc.property(marked, (text) => {
-        expect(encoding.count(text)).toBe(mergedByBytes(text, pattern, ranks));
-      }),
-    );
+    forAll(marked, (text) => {
+      expect(encoding.count(text)).toBe(mergedByBytes(text, pattern, ranks));
+    });
   });
 
   it('counts a text as if it had counted no other', () => {

@@ -11,6 +11,7 @@ import { writeLedger } from '../../../../src/summary/text/ledger.ts';
 import { transcriptParts } from '../../../../src/summary/text/transcript.ts';
 import { sha256Hex } from '../../../../src/tenant/identity.ts';
 import { lines, read, step, user } from '../../../support/conversations/chat.ts';
+import { forAll } from '../../../support/laws/runs.ts';
 import { counter } from '../../../support/laws/view-of.ts';
 
 /** A counter, and the lengths of what it has counted. */
@@ -61,30 +62,26 @@ describe('a text within a number of tokens', () => {
 
   it('F5: never has more tokens than it may, whatever a character takes', () => {
     const text = fc.array(fc.integer({ min: 0, max: 3 }), { maxLength: 400 });
-    fc.assert(
-      fc.property(text, fc.integer({ min: 1, max: 200 }), (weights, tokens) => {
-        let counts = 0;
-        const count = (length: number): number => {
-          counts++;
-          return weights.slice(0, length).reduce((sum, weight) => sum + weight, 0);
-        };
-        const length = longestFitting(weights.length, tokens, count);
-        expect(weights.slice(0, length).reduce((sum, weight) => sum + weight, 0)).toBeLessThanOrEqual(tokens);
-        expect(counts).toBeLessThanOrEqual(MOST_COUNTS);
-      }),
-    );
+    forAll(text, fc.integer({ min: 1, max: 200 }), (weights, tokens) => {
+      let counts = 0;
+      const count = (length: number): number => {
+        counts++;
+        return weights.slice(0, length).reduce((sum, weight) => sum + weight, 0);
+      };
+      const length = longestFitting(weights.length, tokens, count);
+      expect(weights.slice(0, length).reduce((sum, weight) => sum + weight, 0)).toBeLessThanOrEqual(tokens);
+      expect(counts).toBeLessThanOrEqual(MOST_COUNTS);
+    });
   });
 
   it('never has more tokens than it may, whatever the factor', () => {
     const text = fc.array(fc.integer({ min: 0, max: 3 }), { maxLength: 400 });
     const factor = fc.double({ min: SMALLEST_FACTOR, max: LARGEST_FACTOR, noNaN: true });
-    fc.assert(
-      fc.property(text, fc.integer({ min: 1, max: 200 }), factor, (weights, tokens, factor) => {
-        const tokensOf = (length: number): number =>
-          Math.ceil(factor * weights.slice(0, length).reduce((sum, weight) => sum + weight, 0));
-        expect(tokensOf(longestFitting(weights.length, tokens, tokensOf))).toBeLessThanOrEqual(tokens);
-      }),
-    );
+    forAll(text, fc.integer({ min: 1, max: 200 }), factor, (weights, tokens, factor) => {
+      const tokensOf = (length: number): number =>
+        Math.ceil(factor * weights.slice(0, length).reduce((sum, weight) => sum + weight, 0));
+      expect(tokensOf(longestFitting(weights.length, tokens, tokensOf))).toBeLessThanOrEqual(tokens);
+    });
   });
 
   it('F5: is a line shorter than a text that has one token too many', () => {
@@ -140,16 +137,14 @@ describe('the most elements that fit', () => {
   });
 
   it('F5: are found in as many looks as their number has digits in binary, and one', () => {
-    fc.assert(
-      fc.property(fc.integer({ min: 0, max: 5_000 }), fc.integer({ min: 0, max: 5_000 }), (length, room) => {
-        let looks = 0;
-        const kept = mostFitting(length, (many) => {
-          looks++;
-          return many <= room;
-        });
-        expect(kept).toBe(Math.min(length, room));
-        expect(looks).toBeLessThanOrEqual(1 + Math.ceil(Math.log2(length + 1)));
-      }),
-    );
+    forAll(fc.integer({ min: 0, max: 5_000 }), fc.integer({ min: 0, max: 5_000 }), (length, room) => {
+      let looks = 0;
+      const kept = mostFitting(length, (many) => {
+        looks++;
+        return many <= room;
+      });
+      expect(kept).toBe(Math.min(length, room));
+      expect(looks).toBeLessThanOrEqual(1 + Math.ceil(Math.log2(length + 1)));
+    });
   });
 });

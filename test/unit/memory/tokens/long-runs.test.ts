@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { LONGEST_RUN, longRunsIn } from '../../../../src/memory/tokens/long-runs.ts';
+import { forAll } from '../../../support/laws/runs.ts';
 
 /** Every run of one class that is longer than the longest, by one expression each. */
 const RUN = /[\p{L}\p{M}]{129,}|\s{129,}|[^\s\p{L}\p{N}]{129,}|[\r\n/]{129,}/gu;
@@ -18,14 +19,11 @@ describe('long runs', () => {
 
   it('are found wherever they are, and no others', () => {
     let runs = 0;
-    fc.assert(
-      fc.property(fc.array(piece, { maxLength: 8 }), (pieces) => {
-        const text = pieces.join('');
-        runs += all(text).length;
-        expect(found(text)).toEqual(all(text));
-      }),
-      { numRuns: 400 },
-    );
+    forAll(400, fc.array(piece, { maxLength: 8 }), (pieces) => {
+      const text = pieces.join('');
+      runs += all(text).length;
+      expect(found(text)).toEqual(all(text));
+    });
     expect(runs).toBeGreaterThan(100);
   });
 

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { largestInputOf, longestAnswerOf, measureOf, windowOf } from '../../../../src/memory/models/facts.ts';
 import { createTokenCounter, loadTokenize, toolTokens } from '../../../../src/memory/tokens/tokens.ts';
 import { read, user } from '../../../support/conversations/chat.ts';
+import { forAll } from '../../../support/laws/runs.ts';
 
 const tokenize = await loadTokenize('o200k_base');
 const counter = createTokenCounter(tokenize);
@@ -10,11 +11,9 @@ const bytes = (text: string): number => new TextEncoder().encode(text).length;
 
 describe('the token counter', () => {
   it('never finds more tokens than bytes', () => {
-    fc.assert(
-      fc.property(fc.string({ unit: 'binary', maxLength: 400 }), (text) => {
-        expect(counter.text(text)).toBeLessThanOrEqual(bytes(text));
-      }),
-    );
+    forAll(fc.string({ unit: 'binary', maxLength: 400 }), (text) => {
+      expect(counter.text(text)).toBeLessThanOrEqual(bytes(text));
+    });
   });
 
   it('agrees with the tokenizer on text without long runs', () => {
@@ -229,13 +228,10 @@ describe('the encoding of a model', () => {
 describe('a measure', () => {
   it('multiplies what its encoding counts, and rounds up', async () => {
     const more = createTokenCounter(await loadTokenize('o200k_base*1.25'));
-    fc.assert(
-      fc.property(fc.string({ unit: 'grapheme', maxLength: 6_000 }), (text) => {
-        const tokens = 1.25 * counter.text(text);
-        expect(more.text(text)).toBe(Math.ceil(tokens));
-      }),
-      { numRuns: 50 },
-    );
+    forAll(50, fc.string({ unit: 'grapheme', maxLength: 6_000 }), (text) => {
+      const tokens = 1.25 * counter.text(text);
+      expect(more.text(text)).toBe(Math.ceil(tokens));
+    });
   });
 
   it('is a quarter of the characters, rounded up', async () => {

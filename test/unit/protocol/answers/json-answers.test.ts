@@ -13,6 +13,7 @@ import { messagesFormat } from '../../../../src/protocol/messages/format.ts';
 import { readMessagesRequest } from '../../../../src/protocol/messages/request.ts';
 import { readResponsesRequest } from '../../../../src/protocol/responses/request.ts';
 import { type Answer, chunks, completion, DONE, usageOf } from '../../../../tools/upstream/completion.ts';
+import { forAll } from '../../../support/laws/runs.ts';
 import * as messages from '../messages/joined.ts';
 import * as responses from '../responses/joined.ts';
 
@@ -151,15 +152,12 @@ describe.each(FORMS)('over $over (stream: $streams), an answer in JSON', ({ play
   it('has the text of the last round alone, whatever was said', () => {
     const words = fc.option(fc.constantFrom('{"a":0}', 'Look at "it".', 'x', '\n\n y'), { nil: undefined });
     const last = fc.record({ content: fc.constantFrom('{"a":7}', '[]'), callers: fc.boolean() });
-    fc.assert(
-      fc.property(fc.array(words, { maxLength: 3 }), last, (rounds, { content, callers }) => {
-        const ends = { content, ...(callers ? { toolCalls: [call('edit')] } : {}) };
-        const { texts, calls } = play([...rounds.map(fetches), ends], AS_JSON);
-        expect(texts).toEqual([content]);
-        expect(calls).toEqual(callers ? ['edit'] : []);
-      }),
-      { numRuns: 100 },
-    );
+    forAll(100, fc.array(words, { maxLength: 3 }), last, (rounds, { content, callers }) => {
+      const ends = { content, ...(callers ? { toolCalls: [call('edit')] } : {}) };
+      const { texts, calls } = play([...rounds.map(fetches), ends], AS_JSON);
+      expect(texts).toEqual([content]);
+      expect(calls).toEqual(callers ? ['edit'] : []);
+    });
   });
 });
 

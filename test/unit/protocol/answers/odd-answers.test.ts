@@ -7,7 +7,7 @@ import { chatFormat } from '../../../../src/protocol/chat/format.ts';
 import { messagesFormat } from '../../../../src/protocol/messages/format.ts';
 import { responsesFormat } from '../../../../src/protocol/responses/format.ts';
 import { mutated, mutations } from '../../../support/conversations/mutations.ts';
-import { runs } from '../../../support/laws/runs.ts';
+import { forAll, runs } from '../../../support/laws/runs.ts';
 
 const OURS: ReadonlySet<string> = new Set(['retrieve_ref']);
 const encoder = new TextEncoder();
@@ -218,40 +218,31 @@ describe.each(FORMATS)('answers of $name with anything in them', ({ format, even
   const names = fc.constantFrom('retrieve_ref', 'search');
 
   it('F33: never make the joining of streams throw', () => {
-    fc.assert(
-      fc.property(fc.array(names, { minLength: 1, maxLength: 3 }), mutations, (called, changes) => {
-        const mark = marker();
-        const answers = called.map((name) => mutated<unknown[]>(events(mark, name), changes));
-        streamed(
-          format,
-          answers.map((answer) => [...(Array.isArray(answer) ? answer : [answer]), ...end]),
-        );
-      }),
-      RUNS,
-    );
+    forAll(RUNS, fc.array(names, { minLength: 1, maxLength: 3 }), mutations, (called, changes) => {
+      const mark = marker();
+      const answers = called.map((name) => mutated<unknown[]>(events(mark, name), changes));
+      streamed(
+        format,
+        answers.map((answer) => [...(Array.isArray(answer) ? answer : [answer]), ...end]),
+      );
+    });
   });
 
   it('F33: never make the joining of bodies throw', () => {
-    fc.assert(
-      fc.property(fc.array(names, { minLength: 1, maxLength: 3 }), mutations, (called, changes) => {
-        const mark = marker();
-        whole(
-          format,
-          called.map((name) => mutated<unknown>(body(mark, name), changes)),
-        );
-      }),
-      RUNS,
-    );
+    forAll(RUNS, fc.array(names, { minLength: 1, maxLength: 3 }), mutations, (called, changes) => {
+      const mark = marker();
+      whole(
+        format,
+        called.map((name) => mutated<unknown>(body(mark, name), changes)),
+      );
+    });
   });
 
   it('F33: come through in full where no call of Precis’s tools is in them', () => {
-    fc.assert(
-      fc.property(mutations, (changes) => {
-        const sent = mutated<unknown>(body(marker(), 'search'), changes);
-        expect(whole(format, [sent])).toBe(JSON.stringify(sent));
-      }),
-      RUNS,
-    );
+    forAll(RUNS, mutations, (changes) => {
+      const sent = mutated<unknown>(body(marker(), 'search'), changes);
+      expect(whole(format, [sent])).toBe(JSON.stringify(sent));
+    });
   });
 });
 
@@ -299,14 +290,11 @@ describe.each([
   ['messages', messagesFormat, messageEvents, []],
 ] as const)('a stream of %s with anything in it', (_, format, events, end) => {
   it('F33: loses no text and no call where none of Precis’s is in it', () => {
-    fc.assert(
-      fc.property(mutations, (changes) => {
-        const sent = mutated<unknown>(events(marker(), 'search'), changes);
-        const list = Array.isArray(sent) ? sent : [sent];
-        const shown = streamed(format, [[...list, ...end]]);
-        for (const mark of marksIn(list)) expect(shown).toContain(mark);
-      }),
-      RUNS,
-    );
+    forAll(RUNS, mutations, (changes) => {
+      const sent = mutated<unknown>(events(marker(), 'search'), changes);
+      const list = Array.isArray(sent) ? sent : [sent];
+      const shown = streamed(format, [[...list, ...end]]);
+      for (const mark of marksIn(list)) expect(shown).toContain(mark);
+    });
   });
 });

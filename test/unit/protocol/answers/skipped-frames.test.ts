@@ -12,7 +12,7 @@ import { type Block, Frame, KEEPALIVE } from '../../../../src/protocol/answers/s
 import { chatFormat } from '../../../../src/protocol/chat/format.ts';
 import { messagesFormat } from '../../../../src/protocol/messages/format.ts';
 import { responsesFormat } from '../../../../src/protocol/responses/format.ts';
-import { runs } from '../../../support/laws/runs.ts';
+import { forAll, runs } from '../../../support/laws/runs.ts';
 
 const FAULT = { message: 'It broke off.', type: 'server_error', param: null, code: 'upstream_unreachable' };
 const CR = 0x0d;
@@ -219,29 +219,26 @@ describe.each([
   ['messages', messagesFormat, messagesData],
 ] as const)('frames of %s that pass as one block', (_, format, data) => {
   it('come out as if each had been looked at', () => {
-    fc.assert(
-      fc.property(streamed(data), ({ frames, cuts, missing, longest, ...how }) => {
-        const all = new TextEncoder().encode(frames.join(''));
-        const bytes = all.subarray(0, Math.max(0, all.length - missing));
-        const ends = [...cuts.map((cut) => cut % (bytes.length + 1)).toSorted((a, b) => a - b), bytes.length];
-        const report = how.isReported ? () => idleReport('none', 'default') : undefined;
-        const reword = how.isReworded ? () => FAULT : undefined;
-        const stream = () => format.stream(report, reword, how.form as StreamForm);
-        const [quick, thorough] = [format.gather(), format.gather()];
-        const listener = {
-          skip: (block: Block) => quick.skip?.(block) === true,
-          push: (frame: Frame) => quick.push(frame),
-          complete: () => undefined,
-        };
-        const pipeline = new AnswerPipeline(stream(), {
-          gather: how.isGathered ? listener : undefined,
-          longestFrame: longest,
-        });
-        const expected = new ThoroughPipeline(stream(), how.isGathered ? thorough : undefined, longest);
-        expect(run(pipeline, bytes, ends)).toEqual(run(expected, bytes, ends));
-        expect(quick.text()).toBe(thorough.text());
-      }),
-      { numRuns: runs(100, 1_000) },
-    );
+    forAll(runs(100, 1_000), streamed(data), ({ frames, cuts, missing, longest, ...how }) => {
+      const all = new TextEncoder().encode(frames.join(''));
+      const bytes = all.subarray(0, Math.max(0, all.length - missing));
+      const ends = [...cuts.map((cut) => cut % (bytes.length + 1)).toSorted((a, b) => a - b), bytes.length];
+      const report = how.isReported ? () => idleReport('none', 'default') : undefined;
+      const reword = how.isReworded ? () => FAULT : undefined;
+      const stream = () => format.stream(report, reword, how.form as StreamForm);
+      const [quick, thorough] = [format.gather(), format.gather()];
+      const listener = {
+        skip: (block: Block) => quick.skip?.(block) === true,
+        push: (frame: Frame) => quick.push(frame),
+        complete: () => undefined,
+      };
+      const pipeline = new AnswerPipeline(stream(), {
+        gather: how.isGathered ? listener : undefined,
+        longestFrame: longest,
+      });
+      const expected = new ThoroughPipeline(stream(), how.isGathered ? thorough : undefined, longest);
+      expect(run(pipeline, bytes, ends)).toEqual(run(expected, bytes, ends));
+      expect(quick.text()).toBe(thorough.text());
+    });
   });
 });

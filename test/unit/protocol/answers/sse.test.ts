@@ -2,17 +2,16 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { dataFrame, eventFrame, Frame } from '../../../../src/protocol/answers/sse.ts';
 import { responsesFormat } from '../../../../src/protocol/responses/format.ts';
+import { forAll } from '../../../support/laws/runs.ts';
 
 describe('a frame of Precis', () => {
   it.each([
     ['without a name', dataFrame],
     ['with one', (data: string) => eventFrame('response.completed', data)],
   ])('%s gives back its data, of however many lines', (_, frameOf) => {
-    fc.assert(
-      fc.property(fc.string({ unit: fc.constantFrom('a', ' ', ':', '\n', '{'), minLength: 1 }), (data) => {
-        expect(new Frame(frameOf(data)).data).toBe(data);
-      }),
-    );
+    forAll(fc.string({ unit: fc.constantFrom('a', ' ', ':', '\n', '{'), minLength: 1 }), (data) => {
+      expect(new Frame(frameOf(data)).data).toBe(data);
+    });
   });
 });
 

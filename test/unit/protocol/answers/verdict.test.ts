@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { UsageTail } from '../../../../src/protocol/answers/usage-tail.ts';
 import { verdictIn } from '../../../../src/protocol/answers/verdict.ts';
+import { forAll } from '../../../support/laws/runs.ts';
 
 const encoder = new TextEncoder();
 
@@ -144,12 +145,10 @@ describe("a vendor's verdict", () => {
       '{"cache_miss_reason":{"type":"tools_changed"}}',
       '"input_transformations":[{"type":"thinking_dropped"}]',
     );
-    fc.assert(
-      fc.property(said, fc.string(), (text, around) => {
-        expect(
-          verdictIn(JSON.stringify({ content: `${around}${text}${around}`, usage: {} }), true),
-        ).toBeUndefined();
-      }),
-    );
+    forAll(said, fc.string(), (text, around) => {
+      expect(
+        verdictIn(JSON.stringify({ content: `${around}${text}${around}`, usage: {} }), true),
+      ).toBeUndefined();
+    });
   });
 });

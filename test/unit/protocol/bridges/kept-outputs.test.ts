@@ -11,7 +11,7 @@ import { shownAnswers } from '../../../../src/protocol/chat/shown-answers.ts';
 import { sha256Hex } from '../../../../src/tenant/identity.ts';
 import { calls, lines, type Message, result, system, user } from '../../../support/conversations/chat.ts';
 import { roundOf } from '../../../support/laws/kept-rounds.ts';
-import { runs } from '../../../support/laws/runs.ts';
+import { forAll, runs } from '../../../support/laws/runs.ts';
 import { messagesOf, viewOf } from '../../../support/laws/view-of.ts';
 
 /** One step of a conversation. Ids and texts are of few kinds: answers are often equal. */
@@ -89,8 +89,12 @@ function kept(said: Message | Message[], name: string) {
 
 describe('the outputs of earlier answers', () => {
   it('each replace their own answer, of equal ones, of forks and of edited arrays', () => {
-    fc.assert(
-      fc.property(steps, strategies, fc.boolean(), (all, strategy, hasOpenRound) => {
+    forAll(
+      { numRuns: runs(75, 600), endOnFailure: true },
+      steps,
+      strategies,
+      fc.boolean(),
+      (all, strategy, hasOpenRound) => {
         const { messages, firsts } = conversationOf(all);
         const rounds = all.flatMap(({ hasRounds }, at) =>
           hasRounds && strategy ? [roundOf(firsts[at] ?? 0, 'A line.')] : [],
@@ -140,8 +144,7 @@ describe('the outputs of earlier answers', () => {
           if (isWhole) expect(found.get(inBody[0]?.index ?? -1)?.json).toBe(`m${message}`);
         }
         if (hasOpenRound) expect(found.get(body.length - open.length)?.json).toBe('open');
-      }),
-      { numRuns: runs(75, 600), endOnFailure: true },
+      },
     );
   });
 

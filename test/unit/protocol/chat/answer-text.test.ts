@@ -4,6 +4,7 @@ import { AnswerPipeline } from '../../../../src/protocol/answers/answer-pipeline
 import { Frame } from '../../../../src/protocol/answers/sse.ts';
 import { answerText, StreamedAnswer } from '../../../../src/protocol/chat/answer-text.ts';
 import { ChatStream } from '../../../../src/protocol/chat/stream.ts';
+import { forAll } from '../../../support/laws/runs.ts';
 
 const encode = (value: unknown): Uint8Array => new TextEncoder().encode(JSON.stringify(value));
 
@@ -143,30 +144,28 @@ describe('the text of an answer', () => {
   });
 
   it('is the same however a stream is split into bytes', () => {
-    fc.assert(
-      fc.property(
-        fc.string({ unit: 'grapheme', minLength: 1, maxLength: 30 }),
-        fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1 }),
-        fc.constantFrom('\n', '\r\n'),
-        (content, sizes, end) => {
-          const events = [...eventsOf({ content }), '[DONE]'];
-          const bytes = new TextEncoder().encode(events.map((data) => `data: ${data}${end}${end}`).join(''));
-          const answer = new StreamedAnswer();
-          let complete = 0;
-          const stream = new AnswerPipeline(new ChatStream(undefined), {
-            gather: { push: (frame) => answer.push(frame), complete: () => complete++ },
-          });
-          for (let at = 0, turn = 0; at < bytes.length; turn++) {
-            const size = sizes[turn % sizes.length] ?? 1;
-            stream.push(bytes.subarray(at, at + size));
-            at += size;
-          }
-          stream.end();
-          expect(answer.text()).toBe(content);
-          expect(complete).toBe(1);
-        },
-      ),
+    forAll(
       { endOnFailure: true },
+      fc.string({ unit: 'grapheme', minLength: 1, maxLength: 30 }),
+      fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1 }),
+      fc.constantFrom('\n', '\r\n'),
+      (content, sizes, end) => {
+        const events = [...eventsOf({ content }), '[DONE]'];
+        const bytes = new TextEncoder().encode(events.map((data) => `data: ${data}${end}${end}`).join(''));
+        const answer = new StreamedAnswer();
+        let complete = 0;
+        const stream = new AnswerPipeline(new ChatStream(undefined), {
+          gather: { push: (frame) => answer.push(frame), complete: () => complete++ },
+        });
+        for (let at = 0, turn = 0; at < bytes.length; turn++) {
+          const size = sizes[turn % sizes.length] ?? 1;
+          stream.push(bytes.subarray(at, at + size));
+          at += size;
+        }
+        stream.end();
+        expect(answer.text()).toBe(content);
+        expect(complete).toBe(1);
+      },
     );
   });
 });

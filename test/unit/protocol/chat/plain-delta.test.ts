@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { plainDelta } from '../../../../src/protocol/chat/plain-delta.ts';
+import { forAll } from '../../../support/laws/runs.ts';
 
 const choice = (delta: object, finish_reason: string | null = null) => ({ index: 0, delta, finish_reason });
 const chunk = (...choices: object[]) => ({ id: 'c', object: 'chat.completion.chunk', created: 7, choices });
@@ -8,19 +9,17 @@ const chunk = (...choices: object[]) => ({ id: 'c', object: 'chat.completion.chu
 describe('a chunk of plain text', () => {
   it('is known without parsing, with the text that parsing gives', () => {
     const frame = { ...chunk(), model: 'm', service_tier: 'default', system_fingerprint: null };
-    fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), (content) => {
-        const data = JSON.stringify({
-          ...frame,
-          choices: [choice({ content })],
-          usage: null,
-          obfuscation: 'x',
-        });
-        // Other escapes are left to the parser.
-        const expected = data.includes('\\u') ? undefined : content;
-        expect(plainDelta(data)).toBe(expected);
-      }),
-    );
+    forAll(fc.string({ unit: 'binary' }), (content) => {
+      const data = JSON.stringify({
+        ...frame,
+        choices: [choice({ content })],
+        usage: null,
+        obfuscation: 'x',
+      });
+      // Other escapes are left to the parser.
+      const expected = data.includes('\\u') ? undefined : content;
+      expect(plainDelta(data)).toBe(expected);
+    });
   });
 
   it.each([

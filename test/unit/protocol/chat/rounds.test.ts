@@ -7,7 +7,7 @@ import type { ToolTurn } from '../../../../src/protocol/answers/tool-turn.ts';
 import { goOnChat } from '../../../../src/protocol/chat/calls.ts';
 import { chatFormat } from '../../../../src/protocol/chat/format.ts';
 import { readChatRequest } from '../../../../src/protocol/chat/request.ts';
-import { runs } from '../../../support/laws/runs.ts';
+import { forAll, runs } from '../../../support/laws/runs.ts';
 
 type Json = Record<string, unknown>;
 
@@ -211,12 +211,9 @@ describe('the view after a completion with rounds', () => {
       content,
       ...thought,
     });
-    fc.assert(
-      fc.property(fc.array(round, { minLength: 1, maxLength: 3 }), last, (rounds, answer) => {
-        const { known, next } = played(rounds.map(ofAnswer), ofAnswer(answer));
-        expect(next).toEqual(known);
-      }),
-      { numRuns: runs(50, 300) },
-    );
+    forAll(runs(50, 300), fc.array(round, { minLength: 1, maxLength: 3 }), last, (rounds, answer) => {
+      const { known, next } = played(rounds.map(ofAnswer), ofAnswer(answer));
+      expect(next).toEqual(known);
+    });
   });
 });

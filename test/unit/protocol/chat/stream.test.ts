@@ -4,6 +4,7 @@ import { idleReport } from '../../../../src/memory/plan/report.ts';
 import { AnswerPipeline } from '../../../../src/protocol/answers/answer-pipeline.ts';
 import { Frame, FrameSplitter } from '../../../../src/protocol/answers/sse.ts';
 import { ChatStream } from '../../../../src/protocol/chat/stream.ts';
+import { forAll } from '../../../support/laws/runs.ts';
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 const report = idleReport('none', 'default');
@@ -33,22 +34,20 @@ const lineEnd = fc.constantFrom('\n', '\r\n', '\r');
 
 describe('the frames of a stream', () => {
   it('are whole whatever the pieces in which the bytes come, and no byte is lost', () => {
-    fc.assert(
-      fc.property(
-        fc.array(fc.string({ unit: 'grapheme' }), { minLength: 1, maxLength: 5 }),
-        lineEnd,
-        fc.array(fc.nat()),
-        (texts, end, places) => {
-          const data = texts.map((text) => JSON.stringify(text));
-          const whole = data.map((line) => `data: ${line}${end}${end}`).join('');
-          const splitter = new FrameSplitter();
-          const frames = cutAt(whole, places).flatMap((piece) => splitter.push(piece));
-          expect(Buffer.concat([...frames.map(({ bytes }) => bytes), splitter.rest()]).toString('utf8')).toBe(
-            whole,
-          );
-          expect(frames.flatMap(({ data: found }) => found ?? [])).toEqual(data);
-        },
-      ),
+    forAll(
+      fc.array(fc.string({ unit: 'grapheme' }), { minLength: 1, maxLength: 5 }),
+      lineEnd,
+      fc.array(fc.nat()),
+      (texts, end, places) => {
+        const data = texts.map((text) => JSON.stringify(text));
+        const whole = data.map((line) => `data: ${line}${end}${end}`).join('');
+        const splitter = new FrameSplitter();
+        const frames = cutAt(whole, places).flatMap((piece) => splitter.push(piece));
+        expect(Buffer.concat([...frames.map(({ bytes }) => bytes), splitter.rest()]).toString('utf8')).toBe(
+          whole,
+        );
+        expect(frames.flatMap(({ data: found }) => found ?? [])).toEqual(data);
+      },
     );
   });
 
@@ -63,28 +62,24 @@ describe('a chat stream', () => {
     .join('');
 
   it('passes every byte on when no report is asked for, wherever it is cut', () => {
-    fc.assert(
-      fc.property(fc.array(fc.nat()), (places) => {
-        expect(run(new ChatStream(undefined), cutAt(whole, places))).toEqual({ text: whole, complete: true });
-      }),
-    );
+    forAll(fc.array(fc.nat()), (places) => {
+      expect(run(new ChatStream(undefined), cutAt(whole, places))).toEqual({ text: whole, complete: true });
+    });
   });
 
   it('gets the report as a chunk of its own before [DONE], wherever it is cut', () => {
-    fc.assert(
-      fc.property(fc.array(fc.nat()), (places) => {
-        const { text } = run(new ChatStream(() => report), cutAt(whole, places));
-        const added = {
-          id: 'c1',
-          object: 'chat.completion.chunk',
-          created: 7,
-          model: 'm',
-          choices: [],
-          memory: report,
-        };
-        expect(text).toBe(whole.replace('data: [DONE]', `data: ${JSON.stringify(added)}\n\ndata: [DONE]`));
-      }),
-    );
+    forAll(fc.array(fc.nat()), (places) => {
+      const { text } = run(new ChatStream(() => report), cutAt(whole, places));
+      const added = {
+        id: 'c1',
+        object: 'chat.completion.chunk',
+        created: 7,
+        model: 'm',
+        choices: [],
+        memory: report,
+      };
+      expect(text).toBe(whole.replace('data: [DONE]', `data: ${JSON.stringify(added)}\n\ndata: [DONE]`));
+    });
   });
 
   it('is complete without [DONE] when it has a finish_reason, and then ends with the report', () => {

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type JsonSpan, levels } from '../../../../src/protocol/json/outline.ts';
 import { cutMembers, fieldOf, jsonOf, scanJson, splice } from '../../../../src/protocol/json/spans.ts';
+import { forAll } from '../../../support/laws/runs.ts';
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 const decode = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
@@ -39,12 +40,10 @@ function rebuild(bytes: Uint8Array, span: JsonSpan): unknown {
 
 describe('the JSON scanner', () => {
   it('finds the same values as JSON.parse, at every depth', () => {
-    fc.assert(
-      fc.property(spaced, fc.integer({ min: 0, max: 4 }), (text, depth) => {
-        const bytes = encode(text);
-        expect(rebuild(bytes, scanJson(bytes, levels(depth)))).toEqual(JSON.parse(text));
-      }),
-    );
+    forAll(spaced, fc.integer({ min: 0, max: 4 }), (text, depth) => {
+      const bytes = encode(text);
+      expect(rebuild(bytes, scanJson(bytes, levels(depth)))).toEqual(JSON.parse(text));
+    });
   });
 
   it('accepts and refuses the same texts as JSON.parse', () => {
@@ -59,12 +58,9 @@ describe('the JSON scanner', () => {
         return text.slice(0, position) + insert + text.slice(position + (insert === '' ? 1 : 0));
       })
       .filter((text) => text.isWellFormed());
-    fc.assert(
-      fc.property(damaged, (text) => {
-        expect(scans(text)).toBe(parses(text));
-      }),
-      { numRuns: 3000 },
-    );
+    forAll(3000, damaged, (text) => {
+      expect(scans(text)).toBe(parses(text));
+    });
   });
 
   it.each([
@@ -131,28 +127,26 @@ describe('cutting members out of JSON', () => {
       maxLength: 6,
       selector: ([key]) => key,
     });
-    fc.assert(
-      fc.property(object, fc.array(fc.boolean(), { minLength: 6, maxLength: 6 }), (members, removed) => {
-        const text = `{ ${members.map(([key, value]) => `${JSON.stringify(key)} : ${JSON.stringify(value)}`).join(' , ')} }`;
-        const bytes = encode(text);
-        const fields = scanJson(bytes, levels(1)).fields ?? [];
-        const cut = decode(
-          splice(
-            bytes,
-            { start: 0, end: bytes.length },
-            cutMembers(fields, (index) => removed[index] ?? false),
-          ),
-        );
-        const kept = scanJson(encode(cut), levels(1)).fields ?? [];
-        expect(
-          kept.map((field) => cut.slice(0, 0) + decode(encode(cut).subarray(field.start, field.end))),
-        ).toEqual(
-          fields
-            .filter((_, index) => !removed[index])
-            .map((field) => decode(bytes.subarray(field.start, field.end))),
-        );
-      }),
-    );
+    forAll(object, fc.array(fc.boolean(), { minLength: 6, maxLength: 6 }), (members, removed) => {
+      const text = `{ ${members.map(([key, value]) => `${JSON.stringify(key)} : ${JSON.stringify(value)}`).join(' , ')} }`;
+      const bytes = encode(text);
+      const fields = scanJson(bytes, levels(1)).fields ?? [];
+      const cut = decode(
+        splice(
+          bytes,
+          { start: 0, end: bytes.length },
+          cutMembers(fields, (index) => removed[index] ?? false),
+        ),
+      );
+      const kept = scanJson(encode(cut), levels(1)).fields ?? [];
+      expect(
+        kept.map((field) => cut.slice(0, 0) + decode(encode(cut).subarray(field.start, field.end))),
+      ).toEqual(
+        fields
+          .filter((_, index) => !removed[index])
+          .map((field) => decode(bytes.subarray(field.start, field.end))),
+      );
+    });
   });
 });
 

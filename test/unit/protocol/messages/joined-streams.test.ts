@@ -6,7 +6,7 @@ import { goOnMessages } from '../../../../src/protocol/messages/calls.ts';
 import { messagesFormat } from '../../../../src/protocol/messages/format.ts';
 import { type MessageAnswer, messageEvents } from '../../../../tools/upstream/message.ts';
 import { eventsIn } from '../../../support/conversations/message-stream.ts';
-import { runs } from '../../../support/laws/runs.ts';
+import { forAll, runs } from '../../../support/laws/runs.ts';
 import {
   call,
   decoder,
@@ -275,34 +275,28 @@ describe('any answers', () => {
   const options = fc.record({ most: fc.nat(3), reasoning: fc.record({ isBound: fc.boolean() }) });
 
   it('are one message, whether they are streamed or not', () => {
-    fc.assert(
-      fc.property(fc.array(answer, { minLength: 1, maxLength: 4 }), options, (answers, how) => {
-        const [stream, body] = [streamed(answers, how), whole(answers, how)];
-        expect({ ...stream.message, usage: {} }).toEqual({ ...body.message, usage: {} });
-        expect(stream.message.usage).toMatchObject(body.message.usage as Json);
-        expect(stream.turns).toEqual(body.turns);
-        expect(stream.usage).toEqual(body.usage);
-        expect(JSON.parse(stream.said?.json ?? 'null')).toEqual(JSON.parse(body.said?.json ?? 'null'));
-      }),
-      { numRuns: runs(100, 500) },
-    );
+    forAll(runs(100, 500), fc.array(answer, { minLength: 1, maxLength: 4 }), options, (answers, how) => {
+      const [stream, body] = [streamed(answers, how), whole(answers, how)];
+      expect({ ...stream.message, usage: {} }).toEqual({ ...body.message, usage: {} });
+      expect(stream.message.usage).toMatchObject(body.message.usage as Json);
+      expect(stream.turns).toEqual(body.turns);
+      expect(stream.usage).toEqual(body.usage);
+      expect(JSON.parse(stream.said?.json ?? 'null')).toEqual(JSON.parse(body.said?.json ?? 'null'));
+    });
   });
 
   it('show all of their text, and none of our calls', () => {
-    fc.assert(
-      fc.property(fc.array(answer, { minLength: 1, maxLength: 4 }), options, (answers, how) => {
-        const { message, turns } = streamed(answers, how);
-        const texts = (message.content as Json[]).flatMap(({ type, text }) => (type === 'text' ? text : []));
-        const said = texts.filter((words) => words !== NOTHING_SAID.text);
-        const asked = [...answers, { content: 'End.' }].slice(0, turns.length + 1);
-        const wanted = asked.flatMap(({ content, blocks = [], toolCalls = [] }) =>
-          content === undefined && blocks.length + toolCalls.length > 0 ? [] : [content],
-        );
-        expect(said).toHaveLength(wanted.length);
-        for (const [at, words] of wanted.entries()) if (words !== undefined) expect(said[at]).toBe(words);
-        expect(kinds({ message }).filter((kind) => OURS.has(String(kind)))).toEqual([]);
-      }),
-      { numRuns: runs(100, 500) },
-    );
+    forAll(runs(100, 500), fc.array(answer, { minLength: 1, maxLength: 4 }), options, (answers, how) => {
+      const { message, turns } = streamed(answers, how);
+      const texts = (message.content as Json[]).flatMap(({ type, text }) => (type === 'text' ? text : []));
+      const said = texts.filter((words) => words !== NOTHING_SAID.text);
+      const asked = [...answers, { content: 'End.' }].slice(0, turns.length + 1);
+      const wanted = asked.flatMap(({ content, blocks = [], toolCalls = [] }) =>
+        content === undefined && blocks.length + toolCalls.length > 0 ? [] : [content],
+      );
+      expect(said).toHaveLength(wanted.length);
+      for (const [at, words] of wanted.entries()) if (words !== undefined) expect(said[at]).toBe(words);
+      expect(kinds({ message }).filter((kind) => OURS.has(String(kind)))).toEqual([]);
+    });
   });
 });

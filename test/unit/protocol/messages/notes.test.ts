@@ -13,7 +13,7 @@ import {
 import { lines } from '../../../support/conversations/chat.ts';
 import { oddMessages } from '../../../support/conversations/odd-messages.ts';
 import { ADDITIONS, brokenInMessages, parsed, viewInMessages } from '../../../support/laws/in-messages.ts';
-import { runs } from '../../../support/laws/runs.ts';
+import { forAll, runs } from '../../../support/laws/runs.ts';
 import type { Json } from './edited.ts';
 
 const note = (content: unknown, more: Json = {}): Json => ({
@@ -68,35 +68,33 @@ describe('a note with an end', () => {
   it('F29: is shown as long as in the array of the caller, in every view', () => {
     const numRuns = runs(12, 80);
     let edited = 0;
-    fc.assert(
-      fc.property(
-        fc.oneof(oddMessages, oddMessages.map(withPause)),
-        fc.oneof(autoStrategy, anyStrategy, tightStrategy),
-        fc.array(fc.nat(), { minLength: 1, maxLength: 4 }),
-        (odd, input, places) => {
-          const messages = [...messagesIn(odd)];
-          for (const [of, place] of places.entries()) {
-            const free = messages.flatMap((message, at) => {
-              const next = messages[at + 1];
-              const isPlace = message.role === 'user' || (!next && isPaused(message));
-              return isPlace && (!next || next.role === 'assistant') ? [at + 1] : [];
-            });
-            const at = free[place % Math.max(1, free.length)];
-            if (at !== undefined) messages.splice(at, 0, note([{ type: 'text', text: `Note ${of}.` }]));
-          }
-          const body = { ...odd, messages };
-          fc.pre(violations(body).length === 0);
-          const viewed = viewInMessages(body, input, {});
-          expect(brokenInMessages(viewed)).toEqual([]);
-          for (const additions of [{}, ADDITIONS]) {
-            const sent = parsed(viewed.request.write(viewed.view, additions));
-            expect(violations(sent)).toEqual([]);
-            expect(heard(messagesIn(sent)).toSorted()).toEqual(heard(messages).toSorted());
-          }
-          if (viewed.report.applied_edits.length > 0) edited++;
-        },
-      ),
+    forAll(
       { numRuns, endOnFailure: true },
+      fc.oneof(oddMessages, oddMessages.map(withPause)),
+      fc.oneof(autoStrategy, anyStrategy, tightStrategy),
+      fc.array(fc.nat(), { minLength: 1, maxLength: 4 }),
+      (odd, input, places) => {
+        const messages = [...messagesIn(odd)];
+        for (const [of, place] of places.entries()) {
+          const free = messages.flatMap((message, at) => {
+            const next = messages[at + 1];
+            const isPlace = message.role === 'user' || (!next && isPaused(message));
+            return isPlace && (!next || next.role === 'assistant') ? [at + 1] : [];
+          });
+          const at = free[place % Math.max(1, free.length)];
+          if (at !== undefined) messages.splice(at, 0, note([{ type: 'text', text: `Note ${of}.` }]));
+        }
+        const body = { ...odd, messages };
+        fc.pre(violations(body).length === 0);
+        const viewed = viewInMessages(body, input, {});
+        expect(brokenInMessages(viewed)).toEqual([]);
+        for (const additions of [{}, ADDITIONS]) {
+          const sent = parsed(viewed.request.write(viewed.view, additions));
+          expect(violations(sent)).toEqual([]);
+          expect(heard(messagesIn(sent)).toSorted()).toEqual(heard(messages).toSorted());
+        }
+        if (viewed.report.applied_edits.length > 0) edited++;
+      },
     );
     expect(edited).toBeGreaterThan(numRuns / 8);
   });

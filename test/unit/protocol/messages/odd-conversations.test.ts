@@ -9,7 +9,7 @@ import {
 import { lines } from '../../../support/conversations/chat.ts';
 import { oddMessages } from '../../../support/conversations/odd-messages.ts';
 import { ADDITIONS, brokenInMessages, parsed, viewInMessages } from '../../../support/laws/in-messages.ts';
-import { runs } from '../../../support/laws/runs.ts';
+import { forAll, runs } from '../../../support/laws/runs.ts';
 
 type Json = Record<string, unknown>;
 
@@ -29,28 +29,26 @@ describe('an odd conversation in Messages', () => {
   it('is accepted in each mode if it was before', () => {
     const numRuns = runs(8, 60);
     let edited = 0;
-    fc.assert(
-      fc.property(
-        oddMessages,
-        fc.oneof(autoStrategy, anyStrategy),
-        fc.record({ retrieval: fc.boolean(), marks: fc.boolean(), force: fc.boolean() }),
-        fc.nat(),
-        (body, input, options, place) => {
-          fc.pre(violations(body).length === 0);
-          const viewed = viewInMessages(body, input, options);
-          const { request, view, report } = viewed;
-          if (report.applied_edits.length > 0) edited++;
-          expect(Buffer.compare(request.write(undefined), request.bytes)).toBe(0);
-          expect(brokenInMessages(viewed)).toEqual([]);
-          expect(violations(parsed(request.write(view, ADDITIONS)))).toEqual([]);
-          // Models that bind their thinking have no such mode.
-          if ((body.thinking as Json | undefined)?.type === 'enabled') return;
-          const thinkingFrom = place % (request.messages.length + 2);
-          for (const edits of [view, undefined])
-            expect(violations(parsed(request.write(edits, { ...ADDITIONS, thinkingFrom })))).toEqual([]);
-        },
-      ),
+    forAll(
       { numRuns, endOnFailure: true },
+      oddMessages,
+      fc.oneof(autoStrategy, anyStrategy),
+      fc.record({ retrieval: fc.boolean(), marks: fc.boolean(), force: fc.boolean() }),
+      fc.nat(),
+      (body, input, options, place) => {
+        fc.pre(violations(body).length === 0);
+        const viewed = viewInMessages(body, input, options);
+        const { request, view, report } = viewed;
+        if (report.applied_edits.length > 0) edited++;
+        expect(Buffer.compare(request.write(undefined), request.bytes)).toBe(0);
+        expect(brokenInMessages(viewed)).toEqual([]);
+        expect(violations(parsed(request.write(view, ADDITIONS)))).toEqual([]);
+        // Models that bind their thinking have no such mode.
+        if ((body.thinking as Json | undefined)?.type === 'enabled') return;
+        const thinkingFrom = place % (request.messages.length + 2);
+        for (const edits of [view, undefined])
+          expect(violations(parsed(request.write(edits, { ...ADDITIONS, thinkingFrom })))).toEqual([]);
+      },
     );
     expect(edited).toBeGreaterThan(numRuns / 6);
   });

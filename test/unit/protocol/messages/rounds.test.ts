@@ -5,7 +5,7 @@ import type { View } from '../../../../src/memory/plan/view.ts';
 import { goOnMessages } from '../../../../src/protocol/messages/calls.ts';
 import { readMessagesRequest } from '../../../../src/protocol/messages/request.ts';
 import type { MessageAnswer } from '../../../../tools/upstream/message.ts';
-import { runs } from '../../../support/laws/runs.ts';
+import { forAll, runs } from '../../../support/laws/runs.ts';
 import { call, decoder, encoder, type Json, streamed } from './joined.ts';
 
 const ASKED = { role: 'user', content: 'Go.' };
@@ -95,15 +95,12 @@ describe('the view after an answer with rounds', () => {
       { content: words.filter((text) => text.trim() !== ''), thinking: thought },
       { requiredKeys: ['content'] },
     );
-    fc.assert(
-      fc.property(fc.array(round, { minLength: 1, maxLength: 3 }), answer, (rounds, last) => {
-        const { known, next } = played(
-          rounds.map((each) => ({ ...each, toolCalls: [fetch()] })),
-          last,
-        );
-        expect(next).toEqual(known);
-      }),
-      { numRuns: runs(50, 300) },
-    );
+    forAll(runs(50, 300), fc.array(round, { minLength: 1, maxLength: 3 }), answer, (rounds, last) => {
+      const { known, next } = played(
+        rounds.map((each) => ({ ...each, toolCalls: [fetch()] })),
+        last,
+      );
+      expect(next).toEqual(known);
+    });
   });
 });

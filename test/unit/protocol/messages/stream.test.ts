@@ -9,6 +9,7 @@ import { MessagesStream } from '../../../../src/protocol/messages/stream.ts';
 import { readTooLong, readTooLongEvent } from '../../../../src/upstream/too-long.ts';
 import { messageEvents } from '../../../../tools/upstream/message.ts';
 import { eventsIn, messageFrom } from '../../../support/conversations/message-stream.ts';
+import { forAll } from '../../../support/laws/runs.ts';
 import { call, encoder, type Json, request, thinking } from './joined.ts';
 
 const report = idleReport('none', 'default');
@@ -40,25 +41,21 @@ const OVERLOADED = { type: 'error', error: { type: 'overloaded_error', message: 
 
 describe('a stream of Messages', () => {
   it('passes every byte on when no report is asked for, wherever it is cut', () => {
-    fc.assert(
-      fc.property(fc.array(fc.nat()), (places) => {
-        const { text, complete } = run(new MessagesStream(undefined), cutAt(encoder.encode(WHOLE), places));
-        expect({ text, complete }).toEqual({ text: WHOLE, complete: true });
-      }),
-    );
+    forAll(fc.array(fc.nat()), (places) => {
+      const { text, complete } = run(new MessagesStream(undefined), cutAt(encoder.encode(WHOLE), places));
+      expect({ text, complete }).toEqual({ text: WHOLE, complete: true });
+    });
   });
 
   it('gets the report in its last message_delta, wherever it is cut, and all else stays', () => {
     const reported = `,"memory":${JSON.stringify(report)}`;
-    fc.assert(
-      fc.property(fc.array(fc.nat()), (places) => {
-        const { text, isWhole } = run(new MessagesStream(() => report), cutAt(encoder.encode(WHOLE), places));
-        expect(text).toContain(reported);
-        expect(text.replace(reported, '')).toBe(WHOLE);
-        expect(eventsIn(text).filter(({ memory }) => memory)).toMatchObject([{ type: 'message_delta' }]);
-        expect(isWhole).toBe(true);
-      }),
-    );
+    forAll(fc.array(fc.nat()), (places) => {
+      const { text, isWhole } = run(new MessagesStream(() => report), cutAt(encoder.encode(WHOLE), places));
+      expect(text).toContain(reported);
+      expect(text.replace(reported, '')).toBe(WHOLE);
+      expect(eventsIn(text).filter(({ memory }) => memory)).toMatchObject([{ type: 'message_delta' }]);
+      expect(isWhole).toBe(true);
+    });
   });
 
   it.each([undefined, () => report])('never ends as a complete one where its end is cut off', (reports) => {

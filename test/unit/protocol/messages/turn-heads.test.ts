@@ -16,7 +16,7 @@ import {
   parsed,
   viewInMessages,
 } from '../../../support/laws/in-messages.ts';
-import { runs } from '../../../support/laws/runs.ts';
+import { forAll, runs } from '../../../support/laws/runs.ts';
 import type { Json } from './edited.ts';
 
 const user = (content: unknown): Json => ({ role: 'user', content });
@@ -98,36 +98,31 @@ function played(messages: readonly Json[], strategy: MemoryStrategyRequest, thin
 
 describe('a running turn with a budget of thinking', () => {
   it.each(STRATEGIES)('F30: begins with its thinking at each request (%j)', (strategy) => {
-    fc.assert(
-      fc.property(steps, steps, (one, other) => {
-        const messages = [
-          ...turn(one, 'a'),
-          { role: 'assistant', content: [text('Done.')] },
-          ...turn(other, 'b'),
-        ];
-        expect(played(messages, strategy).wrong).toEqual([]);
-      }),
-      { numRuns: runs(2, 15) },
-    );
+    forAll(runs(2, 15), steps, steps, (one, other) => {
+      const messages = [
+        ...turn(one, 'a'),
+        { role: 'assistant', content: [text('Done.')] },
+        ...turn(other, 'b'),
+      ];
+      expect(played(messages, strategy).wrong).toEqual([]);
+    });
   });
 
   it('F30: begins with its thinking, whatever else holds its steps', () => {
     const numRuns = runs(4, 60);
     let edited = 0;
-    fc.assert(
-      fc.property(
-        oddMessages.filter(({ thinking }) => (thinking as Json | undefined)?.type === 'enabled'),
-        fc.oneof(autoStrategy, anyStrategy),
-        (body, strategy) => {
-          fc.pre(violations(body).length === 0);
-          const viewed = viewInMessages(body, strategy, {});
-          const sent = [{}, ADDITIONS].map((added) => parsed(viewed.request.write(viewed.view, added)));
-          const ofThinking = sent.flatMap((one) => violations(one)).filter((one) => /thinking/.test(one));
-          expect(ofThinking).toEqual([]);
-          if (viewed.report.applied_edits.length > 0) edited++;
-        },
-      ),
+    forAll(
       { numRuns, endOnFailure: true },
+      oddMessages.filter(({ thinking }) => (thinking as Json | undefined)?.type === 'enabled'),
+      fc.oneof(autoStrategy, anyStrategy),
+      (body, strategy) => {
+        fc.pre(violations(body).length === 0);
+        const viewed = viewInMessages(body, strategy, {});
+        const sent = [{}, ADDITIONS].map((added) => parsed(viewed.request.write(viewed.view, added)));
+        const ofThinking = sent.flatMap((one) => violations(one)).filter((one) => /thinking/.test(one));
+        expect(ofThinking).toEqual([]);
+        if (viewed.report.applied_edits.length > 0) edited++;
+      },
     );
     expect(edited).toBeGreaterThan(numRuns / 6);
   });

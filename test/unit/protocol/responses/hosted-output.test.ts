@@ -25,7 +25,7 @@ import {
   shellStep,
   webSearch,
 } from '../../../support/conversations/hosted-items.ts';
-import { runs } from '../../../support/laws/runs.ts';
+import { forAll, runs } from '../../../support/laws/runs.ts';
 import { counter, viewOfRequest } from '../../../support/laws/view-of.ts';
 
 const OLD = { mode: 'compact', compact_trigger_turns: 1, compact_keep: 1 } as const;
@@ -222,8 +222,11 @@ describe.each([
 ])('any conversation with hosted tools, %s', (_, strategies) => {
   it('is accepted, counted as it is sent, and changes only when the frontier moves', () => {
     let edited = 0;
-    fc.assert(
-      fc.property(hostedConversation, strategies, (input, strategy) => {
+    forAll(
+      { numRuns: runs(25, 100), endOnFailure: true },
+      hostedConversation,
+      strategies,
+      (input, strategy) => {
         let before: Item[] = [];
         for (const end of requestsIn(input)) {
           const array = input.slice(0, end);
@@ -238,27 +241,23 @@ describe.each([
           if (!report.frontier.moved) expect(sent.slice(0, before.length)).toEqual(before);
           before = sent;
         }
-      }),
-      { numRuns: runs(25, 100), endOnFailure: true },
+      },
     );
     expect(edited).toBeGreaterThan(0);
   });
 
   it('gives each content back that its view has left out', () => {
-    fc.assert(
-      fc.property(hostedConversation, strategies, (input, strategy) => {
-        const { view, sent, request } = viewed(input, strategy);
-        const all = JSON.stringify(sent);
-        for (const removal of [...view.removals.values()].flat()) {
-          const { kind, message, call } = removal;
-          if (kind !== 'hosted') continue;
-          const came = requestOf(input).messages[message]?.hosted?.()[call]?.content().text;
-          expect(contentOf(removal, request.messages).text).toBe(came);
-          expect(all).toContain(MARKER_START);
-        }
-      }),
-      { numRuns: runs(20, 60) },
-    );
+    forAll(runs(20, 60), hostedConversation, strategies, (input, strategy) => {
+      const { view, sent, request } = viewed(input, strategy);
+      const all = JSON.stringify(sent);
+      for (const removal of [...view.removals.values()].flat()) {
+        const { kind, message, call } = removal;
+        if (kind !== 'hosted') continue;
+        const came = requestOf(input).messages[message]?.hosted?.()[call]?.content().text;
+        expect(contentOf(removal, request.messages).text).toBe(came);
+        expect(all).toContain(MARKER_START);
+      }
+    });
   });
 });
 

@@ -5,7 +5,7 @@ import { Frame } from '../../../../src/protocol/answers/sse.ts';
 import { responsesFormat } from '../../../../src/protocol/responses/format.ts';
 import { isMarked, REASONING_MARK } from '../../../../src/protocol/responses/reasoning.ts';
 import { eventsOf, type ResponseAnswer, responseOf } from '../../../../tools/upstream/response.ts';
-import { runs } from '../../../support/laws/runs.ts';
+import { forAll, runs } from '../../../support/laws/runs.ts';
 import {
   answerAt,
   call,
@@ -185,34 +185,31 @@ const anyAnswer: fc.Arbitrary<ResponseAnswer> = fc.record(
 
 describe('whatever the answers', () => {
   it('the stream is of one response, which is the body’s', () => {
-    fc.assert(
-      fc.property(fc.array(anyAnswer, { minLength: 1, maxLength: 4 }), fc.nat(3), (answers, most) => {
-        const body = whole(answers, most);
-        const stream = streamed(answers, most);
-        expect(stream.turns).toEqual(body.turns);
-        expect(stream.usage).toEqual(body.usage);
-        expect({ ...stream.response, id: '' }).toEqual({ ...body.response, id: '' });
+    forAll(runs(50, 300), fc.array(anyAnswer, { minLength: 1, maxLength: 4 }), fc.nat(3), (answers, most) => {
+      const body = whole(answers, most);
+      const stream = streamed(answers, most);
+      expect(stream.turns).toEqual(body.turns);
+      expect(stream.usage).toEqual(body.usage);
+      expect({ ...stream.response, id: '' }).toEqual({ ...body.response, id: '' });
 
-        const { events } = stream;
-        expect(events.map(({ sequence_number }) => sequence_number)).toEqual([...events.keys()]);
-        expect(events.slice(0, 2).map(({ type }) => type)).toEqual([
-          'response.created',
-          'response.in_progress',
-        ]);
-        const responses = events.flatMap(({ response }) => (response ? [response as Json] : []));
-        expect(responses).toHaveLength(3);
-        expect(new Set(responses.map(({ id }) => id)).size).toBe(1);
+      const { events } = stream;
+      expect(events.map(({ sequence_number }) => sequence_number)).toEqual([...events.keys()]);
+      expect(events.slice(0, 2).map(({ type }) => type)).toEqual([
+        'response.created',
+        'response.in_progress',
+      ]);
+      const responses = events.flatMap(({ response }) => (response ? [response as Json] : []));
+      expect(responses).toHaveLength(3);
+      expect(new Set(responses.map(({ id }) => id)).size).toBe(1);
 
-        const output = stream.response.output as Json[];
-        expectItems(events, output);
+      const output = stream.response.output as Json[];
+      expectItems(events, output);
 
-        for (const [index, item] of output.entries()) {
-          if (item.type === 'function_call') expect(OURS).not.toContain(item.name);
-          if (item.type === 'reasoning') expect(output[index + 1]?.type).not.toBe('reasoning');
-        }
-      }),
-      { numRuns: runs(50, 300) },
-    );
+      for (const [index, item] of output.entries()) {
+        if (item.type === 'function_call') expect(OURS).not.toContain(item.name);
+        if (item.type === 'reasoning') expect(output[index + 1]?.type).not.toBe('reasoning');
+      }
+    });
   });
 });
 
@@ -220,27 +217,24 @@ const asItCame = (event: string): string => event;
 
 describe('an answer that the upstream does not store', () => {
   it('F24: is the same as with reasoning held back, except for reasoning before calls of Precis’s tools', () => {
-    fc.assert(
-      fc.property(fc.array(anyAnswer, { minLength: 1, maxLength: 4 }), fc.nat(3), (answers, most) => {
-        const waits = streamed(answers, most);
-        const flows = streamed(answers, most, asItCame, UNSTORED);
-        expect(flows.turns).toEqual(waits.turns);
-        expect(flows.usage).toEqual(waits.usage);
-        const output = flows.response.output as Json[];
-        const rest = output.filter((item) => !isMarked(item));
-        expect({ ...flows.response, id: '', output: rest }).toEqual({ ...waits.response, id: '' });
-        if (rest.length === output.length && flows.response.id === waits.response.id)
-          expect(flows.text).toBe(waits.text);
+    forAll(runs(50, 300), fc.array(anyAnswer, { minLength: 1, maxLength: 4 }), fc.nat(3), (answers, most) => {
+      const waits = streamed(answers, most);
+      const flows = streamed(answers, most, asItCame, UNSTORED);
+      expect(flows.turns).toEqual(waits.turns);
+      expect(flows.usage).toEqual(waits.usage);
+      const output = flows.response.output as Json[];
+      const rest = output.filter((item) => !isMarked(item));
+      expect({ ...flows.response, id: '', output: rest }).toEqual({ ...waits.response, id: '' });
+      if (rest.length === output.length && flows.response.id === waits.response.id)
+        expect(flows.text).toBe(waits.text);
 
-        const { events } = flows;
-        expect(events.map(({ sequence_number }) => sequence_number)).toEqual([...events.keys()]);
-        expectItems(events, output);
+      const { events } = flows;
+      expect(events.map(({ sequence_number }) => sequence_number)).toEqual([...events.keys()]);
+      expectItems(events, output);
 
-        for (const [index, item] of rest.entries())
-          if (item.type === 'reasoning') expect(rest[index + 1]?.type).not.toBe('reasoning');
-      }),
-      { numRuns: runs(50, 300) },
-    );
+      for (const [index, item] of rest.entries())
+        if (item.type === 'reasoning') expect(rest[index + 1]?.type).not.toBe('reasoning');
+    });
   });
 
   it('F24: shows each event of its reasoning at once, but for the last one', () => {

@@ -6,7 +6,7 @@ import { responsesViolations } from '../../../../tools/upstream/strict-responses
 import { type AutoRequest, autoStrategy } from '../../../support/conversations/arbitrary-conversation.ts';
 import { lines } from '../../../support/conversations/chat.ts';
 import { asks, type Item, requestsIn } from '../../../support/conversations/hosted-items.ts';
-import { runs } from '../../../support/laws/runs.ts';
+import { forAll, runs } from '../../../support/laws/runs.ts';
 import { counter, viewOfRequest } from '../../../support/laws/view-of.ts';
 
 const CLEARING = {
@@ -258,33 +258,30 @@ const conversation: fc.Arbitrary<Item[]> = fc
 describe('any conversation with reasoning items', () => {
   it('is accepted at each request, keeps the current turn’s, and changes only when the frontier moves', () => {
     let cleared = 0;
-    fc.assert(
-      fc.property(
-        conversation,
-        autoStrategy,
-        fc.integer({ min: 100, max: 2_500 }),
-        (input, given, budget) => {
-          const { clear_reasoning: _, token_soft_budget: __, ...rest } = given;
-          const strategy = { ...rest, token_budget: budget };
-          const reasoned = reasonedIn(input);
-          let before: Item[] = [];
-          for (const end of requestsIn(input)) {
-            const array = input.slice(0, end);
-            const { sent, body, report, view } = viewOfItems(array, strategy);
-            if (responsesViolations({ ...body, input: array }, { reasoned }).length === 0)
-              expect(responsesViolations(body, { reasoned })).toEqual([]);
-            const current = array.slice(array.findLastIndex(({ role }) => role === 'user'));
-            const left = [...view.removals.values()].flat().filter(({ kind }) => kind === 'reasoning');
-            cleared += left.length;
-            const kept = new Set(thoughtsIn(sent));
-            if (view.dropped.size === 0)
-              for (const id of thoughtsIn(current)) expect(kept.has(id)).toBe(true);
-            if (!report.frontier.moved) expect(sent.slice(0, before.length)).toEqual(before);
-            before = sent;
-          }
-        },
-      ),
+    forAll(
       { numRuns: runs(8, 150), endOnFailure: true },
+      conversation,
+      autoStrategy,
+      fc.integer({ min: 100, max: 2_500 }),
+      (input, given, budget) => {
+        const { clear_reasoning: _, token_soft_budget: __, ...rest } = given;
+        const strategy = { ...rest, token_budget: budget };
+        const reasoned = reasonedIn(input);
+        let before: Item[] = [];
+        for (const end of requestsIn(input)) {
+          const array = input.slice(0, end);
+          const { sent, body, report, view } = viewOfItems(array, strategy);
+          if (responsesViolations({ ...body, input: array }, { reasoned }).length === 0)
+            expect(responsesViolations(body, { reasoned })).toEqual([]);
+          const current = array.slice(array.findLastIndex(({ role }) => role === 'user'));
+          const left = [...view.removals.values()].flat().filter(({ kind }) => kind === 'reasoning');
+          cleared += left.length;
+          const kept = new Set(thoughtsIn(sent));
+          if (view.dropped.size === 0) for (const id of thoughtsIn(current)) expect(kept.has(id)).toBe(true);
+          if (!report.frontier.moved) expect(sent.slice(0, before.length)).toEqual(before);
+          before = sent;
+        }
+      },
     );
     expect(cleared).toBeGreaterThan(0);
   });

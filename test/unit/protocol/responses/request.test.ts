@@ -8,7 +8,7 @@ import { readResponsesRequest } from '../../../../src/protocol/responses/request
 import { definitionOf } from '../../../../src/retrieval/tool.ts';
 import { asResponses } from '../../../../tools/upstream/items.ts';
 import { requestsOf, sampleTraces } from '../../../support/conversations/traces.ts';
-import { runs } from '../../../support/laws/runs.ts';
+import { forAll, runs } from '../../../support/laws/runs.ts';
 import { type Viewed, viewOf, viewOfRequest } from '../../../support/laws/view-of.ts';
 import { optionsOf, STRATEGIES } from '../../../traces/strategies.ts';
 
@@ -99,15 +99,17 @@ describe('a body of the Responses API', () => {
   ] as const;
 
   it('of whatever items is sent unchanged, or as a view that can be read', () => {
-    fc.assert(
-      fc.property(fc.array(item, { maxLength: 12 }), fc.constantFrom(...strategies), (input, strategy) => {
+    forAll(
+      runs(25, 300),
+      fc.array(item, { maxLength: 12 }),
+      fc.constantFrom(...strategies),
+      (input, strategy) => {
         const bytes = new TextEncoder().encode(JSON.stringify({ model: 'gpt-4.1', input }));
         const request = requestOf(bytes);
         expect(request.write(undefined)).toEqual(bytes);
         const view = JSON.parse(new TextDecoder().decode(viewOfRequest(request, strategy).bytes));
         expect(Array.isArray(view.input)).toBe(true);
-      }),
-      { numRuns: runs(25, 300) },
+      },
     );
   });
 });

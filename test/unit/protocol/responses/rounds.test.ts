@@ -8,7 +8,7 @@ import { isMarked } from '../../../../src/protocol/responses/reasoning.ts';
 import { readResponsesRequest } from '../../../../src/protocol/responses/request.ts';
 import { type ResponseAnswer, responseOf } from '../../../../tools/upstream/response.ts';
 import { responsesViolations } from '../../../../tools/upstream/strict-responses.ts';
-import { runs } from '../../../support/laws/runs.ts';
+import { forAll, runs } from '../../../support/laws/runs.ts';
 import { answerAt, call, decoder, encoder, type Json, request, streamed, UNSTORED, whole } from './joined.ts';
 
 const ASKED: Json = { role: 'user', content: 'Go.' };
@@ -149,30 +149,28 @@ describe('the view after a response with rounds', () => {
     const theirs = fc.boolean().map((calls) => (calls ? [call('look_up')] : []));
     const answer = fc.record({ content: words, reasoning, toolCalls: theirs }, { requiredKeys: ['content'] });
     const client = fc.constantFrom(...Object.keys(CLIENTS));
-    fc.assert(
-      fc.property(
-        fc.array(round, { minLength: 1, maxLength: 3 }),
-        answer,
-        client,
-        fc.boolean(),
-        (rounds, last, who, streams) => {
-          const { known, next } = played(
-            rounds.map(({ isSearching, ...each }, at) => ({
-              ...each,
-              hosted: isSearching ? [search(at)] : [],
-              toolCalls: [fetch()],
-            })),
-            last,
-            { client: who, streams },
-          );
-          expect(next).toEqual(known);
-          const results = (last.toolCalls ?? []).map(({ id }) => ({
-            ...{ type: 'function_call_output', call_id: id, output: 'found' },
-          }));
-          expect(responsesViolations({ ...request, input: [...next, ...results, AND_NOW] })).toEqual([]);
-        },
-      ),
-      { numRuns: runs(50, 300) },
+    forAll(
+      runs(50, 300),
+      fc.array(round, { minLength: 1, maxLength: 3 }),
+      answer,
+      client,
+      fc.boolean(),
+      (rounds, last, who, streams) => {
+        const { known, next } = played(
+          rounds.map(({ isSearching, ...each }, at) => ({
+            ...each,
+            hosted: isSearching ? [search(at)] : [],
+            toolCalls: [fetch()],
+          })),
+          last,
+          { client: who, streams },
+        );
+        expect(next).toEqual(known);
+        const results = (last.toolCalls ?? []).map(({ id }) => ({
+          ...{ type: 'function_call_output', call_id: id, output: 'found' },
+        }));
+        expect(responsesViolations({ ...request, input: [...next, ...results, AND_NOW] })).toEqual([]);
+      },
     );
   });
 });

@@ -12,6 +12,7 @@ import {
 import { collectLedger } from '../../../../src/summary/text/ledger.ts';
 import { UserOrders } from '../../../../src/summary/text/orders.ts';
 import { validateSummary } from '../../../../src/summary/text/validation.ts';
+import { forAll } from '../../../support/laws/runs.ts';
 import { counter } from '../../../support/laws/view-of.ts';
 
 const user = (index: number, text: string): Entry => ({ index, role: 'user', text, calls: [] });
@@ -174,13 +175,11 @@ describe('a digest', () => {
       said(3, `${'word '.repeat(after)}${ORDER}${' word'.repeat(before)}`),
     ];
     const length = fc.integer({ min: 0, max: 300 });
-    fc.assert(
-      fc.property(length, length, fc.integer({ min: 60, max: 900 }), (before, after, maxTokens) => {
-        expect(new UserOrders(['Read it.']).lack(digest(entriesWith(before, after), { maxTokens }))).toBe(
-          false,
-        );
-      }),
-    );
+    forAll(length, length, fc.integer({ min: 60, max: 900 }), (before, after, maxTokens) => {
+      expect(new UserOrders(['Read it.']).lack(digest(entriesWith(before, after), { maxTokens }))).toBe(
+        false,
+      );
+    });
   });
 
   it('F5: reads the user’s words once, however many lines give orders', () => {
@@ -328,16 +327,14 @@ describe('a digest', () => {
           writeSections(new Map(HEADINGS.map((heading, index) => [heading, texts[index] ?? '']))),
         ),
     );
-    fc.assert(
-      fc.property(entries, prior, fc.integer({ min: 0, max: 500 }), (entries, priorText, maxTokens) => {
-        const written = digest(entries, { priorText, maxTokens });
-        expect(digest(entries, { priorText, maxTokens })).toBe(written);
-        expect(counter.text(written)).toBeLessThanOrEqual(maxTokens);
-        expect(written.isWellFormed()).toBe(true);
-        expect(written).not.toMatch(/<\s*\/?\s*session_summary/i);
-        const found = splitLedger(written).body.match(/^## .*/gm) ?? [];
-        expect(found).toEqual(written === '' ? [] : [...HEADINGS]);
-      }),
-    );
+    forAll(entries, prior, fc.integer({ min: 0, max: 500 }), (entries, priorText, maxTokens) => {
+      const written = digest(entries, { priorText, maxTokens });
+      expect(digest(entries, { priorText, maxTokens })).toBe(written);
+      expect(counter.text(written)).toBeLessThanOrEqual(maxTokens);
+      expect(written.isWellFormed()).toBe(true);
+      expect(written).not.toMatch(/<\s*\/?\s*session_summary/i);
+      const found = splitLedger(written).body.match(/^## .*/gm) ?? [];
+      expect(found).toEqual(written === '' ? [] : [...HEADINGS]);
+    });
   });
 });

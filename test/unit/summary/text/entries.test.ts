@@ -11,6 +11,7 @@ import { beginningOf, writeTranscript } from '../../../../src/summary/text/trans
 import { sha256Hex } from '../../../../src/tenant/identity.ts';
 import { conversation } from '../../../support/conversations/arbitrary-conversation.ts';
 import { assistant, calls, read, result, step, system, user } from '../../../support/conversations/chat.ts';
+import { forAll } from '../../../support/laws/runs.ts';
 import { counter, tenant } from '../../../support/laws/view-of.ts';
 
 type Message = Record<string, unknown>;
@@ -155,8 +156,11 @@ describe('the entries of a conversation', () => {
   });
 
   it('hold each message once, in its order, however the conversation is parted', () => {
-    fc.assert(
-      fc.property(conversation, fc.array(fc.nat(), { maxLength: 3 }), ({ messages }, cuts) => {
+    forAll(
+      { endOnFailure: true },
+      conversation,
+      fc.array(fc.nat(), { maxLength: 3 }),
+      ({ messages }, cuts) => {
         const history = historyOf(messages, ['Observation:']);
         const boundaries = new Boundaries(history, sha256Hex);
         const ends = history.units.map(({ first }) => first);
@@ -170,8 +174,7 @@ describe('the entries of a conversation', () => {
           messages.flatMap(({ role }, index) => (role === 'system' || role === 'developer' ? [] : [index])),
         );
         expect(piecesOf(history, 0, chosen).map(({ boundary }) => boundary)).toEqual(chosen);
-      }),
-      { endOnFailure: true },
+      },
     );
   });
 

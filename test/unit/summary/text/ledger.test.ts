@@ -4,6 +4,7 @@ import type { Entry } from '../../../../src/memory/conversation/passage.ts';
 import { splitLedger } from '../../../../src/summary/text/headings.ts';
 import { collectLedger, type LedgerRoom, writeLedger } from '../../../../src/summary/text/ledger.ts';
 import { anyUrl } from '../../../support/conversations/urls.ts';
+import { forAll } from '../../../support/laws/runs.ts';
 import { counter } from '../../../support/laws/view-of.ts';
 
 const REF = `ref_${'a'.repeat(26)}`;
@@ -235,14 +236,12 @@ describe('a ledger', () => {
             : { ...user(index, text), role },
         ),
       );
-    fc.assert(
-      fc.property(entries, text, fc.integer({ min: 0, max: 300 }), (entries, priorLedger, maxTokens) => {
-        const written = ledger(entries, { priorLedger, maxTokens });
-        expect(ledger(entries, { priorLedger, maxTokens })).toBe(written);
-        expect(counter.text(written)).toBeLessThanOrEqual(maxTokens);
-        expect(written === '' || written.startsWith('## Ledger\n')).toBe(true);
-        expect(written.isWellFormed()).toBe(true);
-      }),
-    );
+    forAll(entries, text, fc.integer({ min: 0, max: 300 }), (entries, priorLedger, maxTokens) => {
+      const written = ledger(entries, { priorLedger, maxTokens });
+      expect(ledger(entries, { priorLedger, maxTokens })).toBe(written);
+      expect(counter.text(written)).toBeLessThanOrEqual(maxTokens);
+      expect(written === '' || written.startsWith('## Ledger\n')).toBe(true);
+      expect(written.isWellFormed()).toBe(true);
+    });
   });
 });

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { BELONGS, HEADINGS } from '../../../../src/summary/text/headings.ts';
 import { type PromptInput, writePrompt } from '../../../../src/summary/text/prompt.ts';
+import { forAll } from '../../../support/laws/runs.ts';
 
 const prompt = (input: Partial<PromptInput> = {}) =>
   writePrompt({ transcript: '### 0 user\nhello', maxTokens: 500, ...input });
@@ -82,13 +83,11 @@ describe('the prompt of a summary', () => {
   });
 
   it('is the same for the same input, and well-formed', () => {
-    fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (transcript, priorText) => {
-        const input = { transcript: `${transcript}\ud800`, priorText, maxTokens: 100 };
-        const written = writePrompt(input);
-        expect(writePrompt(input)).toEqual(written);
-        expect(written.user.isWellFormed()).toBe(true);
-      }),
-    );
+    forAll(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (transcript, priorText) => {
+      const input = { transcript: `${transcript}\ud800`, priorText, maxTokens: 100 };
+      const written = writePrompt(input);
+      expect(writePrompt(input)).toEqual(written);
+      expect(written.user.isWellFormed()).toBe(true);
+    });
   });
 });

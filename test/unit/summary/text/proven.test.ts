@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../../../src/memory/conversation/passage.ts';
 import { LEDGER_HEADING, splitLedger } from '../../../../src/summary/text/headings.ts';
 import { type ProvenOrder, withProven } from '../../../../src/summary/text/proven.ts';
+import { forAll } from '../../../support/laws/runs.ts';
 import { counter } from '../../../support/laws/view-of.ts';
 
 const entry = (role: Entry['role'], text: string, input?: string): Entry => ({
@@ -81,24 +82,22 @@ describe('the facts that later turns have used', () => {
     const values = fc.array(value, { minLength: 5, maxLength: 40 }).map((all) => all.join(' '));
     const own = counter.text(TEXT);
     let added = 0;
-    fc.assert(
-      fc.property(values, values, fc.integer({ min: own, max: own + 1_000 }), (before, after, maxTokens) => {
-        const order = { covered: [shown(before)], later: [user(after)], maxTokens };
-        const text = proven(order);
-        expect(counter.text(text)).toBeLessThanOrEqual(Math.min(maxTokens, own + maxTokens / 8));
-        expect(splitLedger(text).body).toBe(splitLedger(TEXT).body);
-        const [line = '', ...rest] = ledgerOf(text);
-        expect(line.startsWith('ord-1, ord-2')).toBe(true);
-        expect(rest).toEqual(['- from 3: search']);
-        for (const one of line.split(', ').slice(2)) expect(`${before}|${after}`).toMatch(`${one}`);
-        expect(proven(order)).toBe(text);
-        if (text === TEXT) return;
-        added++;
-        // The rest had no room, so with the same room nothing is added to it.
-        const again = proven({ ...order, text, maxTokens: counter.text(text) });
-        expect(again).toBe(text);
-      }),
-    );
+    forAll(values, values, fc.integer({ min: own, max: own + 1_000 }), (before, after, maxTokens) => {
+      const order = { covered: [shown(before)], later: [user(after)], maxTokens };
+      const text = proven(order);
+      expect(counter.text(text)).toBeLessThanOrEqual(Math.min(maxTokens, own + maxTokens / 8));
+      expect(splitLedger(text).body).toBe(splitLedger(TEXT).body);
+      const [line = '', ...rest] = ledgerOf(text);
+      expect(line.startsWith('ord-1, ord-2')).toBe(true);
+      expect(rest).toEqual(['- from 3: search']);
+      for (const one of line.split(', ').slice(2)) expect(`${before}|${after}`).toMatch(`${one}`);
+      expect(proven(order)).toBe(text);
+      if (text === TEXT) return;
+      added++;
+      // The rest had no room, so with the same room nothing is added to it.
+      const again = proven({ ...order, text, maxTokens: counter.text(text) });
+      expect(again).toBe(text);
+    });
     expect(added).toBeGreaterThan(20);
   });
 });

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Entry, Piece } from '../../../../src/memory/conversation/passage.ts';
 import { SMALLEST_CHUNK, transcriptParts, writeTranscript } from '../../../../src/summary/text/transcript.ts';
+import { forAll } from '../../../support/laws/runs.ts';
 import { counter } from '../../../support/laws/view-of.ts';
 
 const entry = (index: number, role: Entry['role'], text: string, more: Partial<Entry> = {}): Entry => ({
@@ -151,29 +152,26 @@ describe('the parts of a transcript', () => {
       ),
       { maxLength: 5 },
     );
-    fc.assert(
-      fc.property(arbitrary, fc.integer({ min: SMALLEST_CHUNK, max: 400 }), (shapes, limit) => {
-        let index = 0;
-        const pieces = shapes.map((shape) =>
-          piece(
-            ...shape.map(({ text, role, input }) =>
-              entry(index++, role, text, {
-                calls: role === 'assistant' ? [{ id: 'c', name: 'f', input }] : [],
-              }),
-            ),
+    forAll(60, arbitrary, fc.integer({ min: SMALLEST_CHUNK, max: 400 }), (shapes, limit) => {
+      let index = 0;
+      const pieces = shapes.map((shape) =>
+        piece(
+          ...shape.map(({ text, role, input }) =>
+            entry(index++, role, text, {
+              calls: role === 'assistant' ? [{ id: 'c', name: 'f', input }] : [],
+            }),
           ),
-        );
-        const chunks = transcriptParts(pieces, limit, counter);
-        for (const chunk of chunks) {
-          expect(counter.text(chunk.text)).toBeLessThanOrEqual(limit);
-          expect(chunk.text.isWellFormed()).toBe(true);
-        }
-        const read = chunks.map((chunk) => chunk.text.replace(/^### \d+ \w+ \(continued\)\n/, '')).join('');
-        const whole = pieces.map((one) => writeTranscript(one.entries)).join('');
-        expect(read.replace(/\n/g, '')).toBe(whole.replace(/\n/g, ''));
-        if (pieces.length > 0) expect(chunks.at(-1)?.boundary).toEqual(pieces.at(-1)?.boundary);
-      }),
-      { numRuns: 60 },
-    );
+        ),
+      );
+      const chunks = transcriptParts(pieces, limit, counter);
+      for (const chunk of chunks) {
+        expect(counter.text(chunk.text)).toBeLessThanOrEqual(limit);
+        expect(chunk.text.isWellFormed()).toBe(true);
+      }
+      const read = chunks.map((chunk) => chunk.text.replace(/^### \d+ \w+ \(continued\)\n/, '')).join('');
+      const whole = pieces.map((one) => writeTranscript(one.entries)).join('');
+      expect(read.replace(/\n/g, '')).toBe(whole.replace(/\n/g, ''));
+      if (pieces.length > 0) expect(chunks.at(-1)?.boundary).toEqual(pieces.at(-1)?.boundary);
+    });
   });
 });

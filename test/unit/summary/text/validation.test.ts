@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { BELONGS, HEADINGS, readSections, writeSections } from '../../../../src/summary/text/headings.ts';
 import { type SummaryAnswer, validateSummary } from '../../../../src/summary/text/validation.ts';
+import { forAll } from '../../../support/laws/runs.ts';
 import { counter } from '../../../support/laws/view-of.ts';
 
 const summary = (text = 'The user wants red shoes in size 42.', heading = 0): string =>
@@ -247,24 +248,22 @@ describe('the validation of a summary', () => {
         ).join('\n'),
       );
     let through = 0;
-    fc.assert(
-      fc.property(
-        fc.oneof(
-          nearly,
-          fc.array(line).map((lines) => lines.join('\n')),
-        ),
-        (text) => {
-          const result = check(text);
-          if (!result.ok) return;
-          through++;
-          const found = result.value
-            .split('\n')
-            .filter((each) => (HEADINGS as readonly string[]).includes(each));
-          expect(found).toEqual([...HEADINGS]);
-          expect(writeSections(readSections(result.value))).toBe(result.value);
-        },
+    forAll(
+      500,
+      fc.oneof(
+        nearly,
+        fc.array(line).map((lines) => lines.join('\n')),
       ),
-      { numRuns: 500 },
+      (text) => {
+        const result = check(text);
+        if (!result.ok) return;
+        through++;
+        const found = result.value
+          .split('\n')
+          .filter((each) => (HEADINGS as readonly string[]).includes(each));
+        expect(found).toEqual([...HEADINGS]);
+        expect(writeSections(readSections(result.value))).toBe(result.value);
+      },
     );
     expect(through).toBeGreaterThan(20);
   });

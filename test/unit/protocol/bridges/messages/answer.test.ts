@@ -5,7 +5,7 @@ import { FrameSplitter } from '../../../../../src/protocol/answers/sse.ts';
 import type { BridgedStream } from '../../../../../src/protocol/bridges/bridge.ts';
 import { chatFormat } from '../../../../../src/protocol/chat/format.ts';
 import { type MessageAnswer, messageEvents, messageOf } from '../../../../../tools/upstream/message.ts';
-import { runs } from '../../../../support/laws/runs.ts';
+import { forAllAsync, runs } from '../../../../support/laws/runs.ts';
 import { bytesOf, type Json, parsed, readerOf } from './bridged.ts';
 
 const SHOWN = { showsReasoning: true, now: () => 1_800_000_000 };
@@ -328,37 +328,30 @@ const anyAnswer: fc.Arbitrary<MessageAnswer> = fc.record(
 describe('a stream of Messages in chat', () => {
   it('says what the whole answer says, however it is cut, to the client of OpenAI', async () => {
     const sizes = fc.array(fc.integer({ min: 1, max: 90 }), { minLength: 1, maxLength: 8 });
-    await fc.assert(
-      fc.asyncProperty(anyAnswer, sizes, fc.boolean(), async (answer, cuts, showsReasoning) => {
-        const options = { ...SHOWN, showsReasoning };
-        const { kept, body } = readerOf(USAGE_ASKED, options).answer(bytesOf(messageOf(REQUEST, answer)));
-        const { sse, stream } = streamed(
-          bytesOf([...messageEvents(REQUEST, answer)].join('')),
-          cuts,
-          options,
-        );
-        const client = messageIn(await assembled(sse));
-        const completion = parsed(body);
-        const { reasoning_content, reasoning_details, tool_calls: whole, ...message } = messageIn(completion);
-        // Of a stream, a call that is cut short has been given out.
-        const { tool_calls: given } = client as { tool_calls?: Json[] };
-        const isCut = answer.stopReason === 'max_tokens' && given !== undefined;
-        const calls = isCut ? given.slice(0, -1) : given;
-        expect(whole ?? []).toMatchObject(
-          calls?.map(({ id, type, function: called }) => ({ id, type, function: called })) ?? [],
-        );
+    await forAllAsync(runs(15, 400), anyAnswer, sizes, fc.boolean(), async (answer, cuts, showsReasoning) => {
+      const options = { ...SHOWN, showsReasoning };
+      const { kept, body } = readerOf(USAGE_ASKED, options).answer(bytesOf(messageOf(REQUEST, answer)));
+      const { sse, stream } = streamed(bytesOf([...messageEvents(REQUEST, answer)].join('')), cuts, options);
+      const client = messageIn(await assembled(sse));
+      const completion = parsed(body);
+      const { reasoning_content, reasoning_details, tool_calls: whole, ...message } = messageIn(completion);
+      // Of a stream, a call that is cut short has been given out.
+      const { tool_calls: given } = client as { tool_calls?: Json[] };
+      const isCut = answer.stopReason === 'max_tokens' && given !== undefined;
+      const calls = isCut ? given.slice(0, -1) : given;
+      expect(whole ?? []).toMatchObject(
+        calls?.map(({ id, type, function: called }) => ({ id, type, function: called })) ?? [],
+      );
 
-        expect(client).toMatchObject({ ...message, content: message.content || null });
-        expect(joined(sse, 'reasoning_content')).toBe(reasoning_content ?? '');
-        expect(detailsIn(sse)).toEqual(reasoning_details ?? []);
-        expect(chunksIn(sse).at(-1)?.usage).toEqual(completion.usage);
-        expect(stream.kept && JSON.parse(stream.kept.json)).toEqual(kept && JSON.parse(kept.json));
-        expect(kept?.message).toEqual(kept && messageIn(completion));
-        expect(stream.kept?.message).toEqual(kept?.message);
-        expect(sse.endsWith('data: [DONE]\n\n')).toBe(true);
-      }),
-      { numRuns: runs(15, 400) },
-    );
+      expect(client).toMatchObject({ ...message, content: message.content || null });
+      expect(joined(sse, 'reasoning_content')).toBe(reasoning_content ?? '');
+      expect(detailsIn(sse)).toEqual(reasoning_details ?? []);
+      expect(chunksIn(sse).at(-1)?.usage).toEqual(completion.usage);
+      expect(stream.kept && JSON.parse(stream.kept.json)).toEqual(kept && JSON.parse(kept.json));
+      expect(kept?.message).toEqual(kept && messageIn(completion));
+      expect(stream.kept?.message).toEqual(kept?.message);
+      expect(sse.endsWith('data: [DONE]\n\n')).toBe(true);
+    });
   });
 
   const joined = (sse: string, field: string): string =>

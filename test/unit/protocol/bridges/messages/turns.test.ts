@@ -10,7 +10,7 @@ import {
   conversation,
   richConversation,
 } from '../../../../support/conversations/arbitrary-conversation.ts';
-import { runs } from '../../../../support/laws/runs.ts';
+import { forAll, runs } from '../../../../support/laws/runs.ts';
 import { bridged, bytesOf, calls, type Json, parsed, result, says, sentOf, text, user } from './bridged.ts';
 
 const PNG = 'iVBORw0KGgo=';
@@ -358,12 +358,9 @@ describe.each([
   const RUNS = { numRuns: runs(15, 400) };
 
   it('is accepted by the API', () => {
-    fc.assert(
-      fc.property(any, MODELS, (spoken, model) => {
-        expect(violations(bridged({ model, messages: unmarked(spoken) }).body)).toEqual([]);
-      }),
-      RUNS,
-    );
+    forAll(RUNS, any, MODELS, (spoken, model) => {
+      expect(violations(bridged({ model, messages: unmarked(spoken) }).body)).toEqual([]);
+    });
   });
 
   it.each([1, 3])('uses no id twice, whichever answer of two is kept (message %i)', (at) => {
@@ -385,52 +382,43 @@ describe.each([
   });
 
   it('loses no call and no result', () => {
-    fc.assert(
-      fc.property(any, (spoken) => {
-        const messages = unmarked(spoken);
-        const paired = messages.flatMap(({ role, tool_calls }) =>
-          role === 'tool' ? [role] : ((tool_calls ?? []) as Json[]).map(() => 'call'),
-        );
-        expect(idsIn(bridged({ messages }).body)).toHaveLength(paired.length);
-      }),
-      RUNS,
-    );
+    forAll(RUNS, any, (spoken) => {
+      const messages = unmarked(spoken);
+      const paired = messages.flatMap(({ role, tool_calls }) =>
+        role === 'tool' ? [role] : ((tool_calls ?? []) as Json[]).map(() => 'call'),
+      );
+      expect(idsIn(bridged({ messages }).body)).toHaveLength(paired.length);
+    });
   });
 
   it("has Precis's marks where a view of Messages has them", () => {
     const spread = fc.constantFrom(0, 3_000, 20_000);
     const tools = [{ type: 'function', function: { name: 'read', description: 'x'.repeat(9_000) } }];
-    fc.assert(
-      fc.property(any, MODELS, spread, fc.boolean(), (spoken, model, more, hasTools) => {
-        const opening = { role: 'system', content: `You help.${'y'.repeat(more)}` };
-        const chat = {
-          model,
-          messages: [opening, ...unmarked(spoken)],
-          ...(hasTools ? { tools } : {}),
-        };
-        const request = readMessagesRequest(bytesOf(bridged(chat).body));
-        const native =
-          request.ok && request.value.write(undefined, { marks: MESSAGES_MARKS.most, movesMark: true });
-        expect(bridged(chat, { marksCache: true }).body).toEqual(native && parsed(native));
-      }),
-      RUNS,
-    );
+    forAll(RUNS, any, MODELS, spread, fc.boolean(), (spoken, model, more, hasTools) => {
+      const opening = { role: 'system', content: `You help.${'y'.repeat(more)}` };
+      const chat = {
+        model,
+        messages: [opening, ...unmarked(spoken)],
+        ...(hasTools ? { tools } : {}),
+      };
+      const request = readMessagesRequest(bytesOf(bridged(chat).body));
+      const native =
+        request.ok && request.value.write(undefined, { marks: MESSAGES_MARKS.most, movesMark: true });
+      expect(bridged(chat, { marksCache: true }).body).toEqual(native && parsed(native));
+    });
   });
 
   it('begins with what it began with, whatever comes after an answer', () => {
-    fc.assert(
-      fc.property(any, MODELS, fc.nat(), (spoken, model, seed) => {
-        const messages = unmarked(spoken);
-        const answers = messages.flatMap(({ role }, at) => (role === 'assistant' ? [at] : []));
-        const at = answers[seed % Math.max(1, answers.length)] ?? messages.length;
-        const first = messages.slice(0, at);
-        // An answer at the end is one to be continued.
-        fc.pre(first.some(({ role }) => role === 'user') && first.at(-1)?.role !== 'assistant');
-        const before = bridged({ model, messages: first }).body.messages as Json[];
-        const after = bridged({ model, messages }).body.messages as Json[];
-        expect(after.slice(0, before.length)).toEqual(before);
-      }),
-      RUNS,
-    );
+    forAll(RUNS, any, MODELS, fc.nat(), (spoken, model, seed) => {
+      const messages = unmarked(spoken);
+      const answers = messages.flatMap(({ role }, at) => (role === 'assistant' ? [at] : []));
+      const at = answers[seed % Math.max(1, answers.length)] ?? messages.length;
+      const first = messages.slice(0, at);
+      // An answer at the end is one to be continued.
+      fc.pre(first.some(({ role }) => role === 'user') && first.at(-1)?.role !== 'assistant');
+      const before = bridged({ model, messages: first }).body.messages as Json[];
+      const after = bridged({ model, messages }).body.messages as Json[];
+      expect(after.slice(0, before.length)).toEqual(before);
+    });
   });
 });

@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest';
 import { asObject } from '../../../../../src/lib/json.ts';
 import { GatheredMessage } from '../../../../../src/protocol/chat/calls.ts';
 import { responsesViolations } from '../../../../../tools/upstream/strict-responses.ts';
-import { runs } from '../../../../support/laws/runs.ts';
+import { forAll, forAllAsync, runs } from '../../../../support/laws/runs.ts';
 import { answered, bodyOf, choicesOf, deltasOf, inputOf, type Json, streamed } from './bridged.ts';
 
 const RUNS = { numRuns: runs(30, 300) };
@@ -170,49 +170,43 @@ const response = (output: Json[]): Json => ({ ...HEAD, status: 'completed', outp
 
 describe('every answer', () => {
   it('is in a stream what it is in JSON, however it is cut', () => {
-    fc.assert(
-      fc.property(anOutput, aWay, fc.boolean(), (output, way, showsReasoning) => {
-        const whole = answered(response(output), {}, { showsReasoning });
-        const [choice] = whole.body.choices as Json[];
-        const { chunks, isDone, kept } = streamed(eventsOf(output, way), ASKS, { showsReasoning });
-        expect(JSON.parse(plainIds(JSON.stringify(said(messageOf(chunks)))))).toEqual(said(choice?.message));
-        expect(choicesOf(chunks).at(-1)?.finish_reason).toBe(choice?.finish_reason);
-        expect(chunks.at(-1)?.usage).toEqual(whole.body.usage);
-        expect(isDone).toBe(true);
-        expect(kept && plainIds(kept.json)).toBe(whole.kept?.json);
-        expect(JSON.parse(plainIds(JSON.stringify(kept?.message ?? null)))).toEqual(
-          whole.kept?.message ?? null,
-        );
-      }),
-      RUNS,
-    );
+    forAll(RUNS, anOutput, aWay, fc.boolean(), (output, way, showsReasoning) => {
+      const whole = answered(response(output), {}, { showsReasoning });
+      const [choice] = whole.body.choices as Json[];
+      const { chunks, isDone, kept } = streamed(eventsOf(output, way), ASKS, { showsReasoning });
+      expect(JSON.parse(plainIds(JSON.stringify(said(messageOf(chunks)))))).toEqual(said(choice?.message));
+      expect(choicesOf(chunks).at(-1)?.finish_reason).toBe(choice?.finish_reason);
+      expect(chunks.at(-1)?.usage).toEqual(whole.body.usage);
+      expect(isDone).toBe(true);
+      expect(kept && plainIds(kept.json)).toBe(whole.kept?.json);
+      expect(JSON.parse(plainIds(JSON.stringify(kept?.message ?? null)))).toEqual(
+        whole.kept?.message ?? null,
+      );
+    });
   });
 
   it('is read by the stream helper of OpenAI', async () => {
-    await fc.assert(
-      fc.asyncProperty(anOutput, aWay, async (output, way) => {
-        // The helper knows calls of functions alone.
-        const items = output.filter(({ type }) => type !== 'custom_tool_call');
-        const { frames } = streamed(eventsOf(items, way), ASKS);
-        const client = new OpenAI({
-          apiKey: 'none',
-          fetch: async () =>
-            new Response(frames.join(''), { headers: { 'content-type': 'text/event-stream' } }),
-        });
-        const stream = client.chat.completions.stream({ model: 'gpt-6.1-sol', messages: [], ...ASKS });
-        const completion = await stream.finalChatCompletion();
-        const [choice] = answered(response(items)).body.choices as Json[];
-        const { parsed: _, ...message } = asObject(completion.choices[0]?.message);
-        const calls = (message.tool_calls as Json[] | undefined)?.map(({ function: called, ...call }) => {
-          const { parsed_arguments: __, ...rest } = called as Json;
-          return { ...call, function: rest };
-        });
-        expect(said({ ...message, tool_calls: calls })).toEqual(said(choice?.message));
-        expect(completion.choices[0]?.finish_reason).toBe(choice?.finish_reason);
-        expect(completion.usage).toEqual({ prompt_tokens: 5, completion_tokens: 2, total_tokens: 7 });
-      }),
-      RUNS,
-    );
+    await forAllAsync(RUNS, anOutput, aWay, async (output, way) => {
+      // The helper knows calls of functions alone.
+      const items = output.filter(({ type }) => type !== 'custom_tool_call');
+      const { frames } = streamed(eventsOf(items, way), ASKS);
+      const client = new OpenAI({
+        apiKey: 'none',
+        fetch: async () =>
+          new Response(frames.join(''), { headers: { 'content-type': 'text/event-stream' } }),
+      });
+      const stream = client.chat.completions.stream({ model: 'gpt-6.1-sol', messages: [], ...ASKS });
+      const completion = await stream.finalChatCompletion();
+      const [choice] = answered(response(items)).body.choices as Json[];
+      const { parsed: _, ...message } = asObject(completion.choices[0]?.message);
+      const calls = (message.tool_calls as Json[] | undefined)?.map(({ function: called, ...call }) => {
+        const { parsed_arguments: __, ...rest } = called as Json;
+        return { ...call, function: rest };
+      });
+      expect(said({ ...message, tool_calls: calls })).toEqual(said(choice?.message));
+      expect(completion.choices[0]?.finish_reason).toBe(choice?.finish_reason);
+      expect(completion.usage).toEqual({ prompt_tokens: 5, completion_tokens: 2, total_tokens: 7 });
+    });
   });
 });
 
@@ -262,49 +256,40 @@ describe('every conversation', () => {
   });
 
   it('keeps its order and its pairs, in a body that the API takes', () => {
-    fc.assert(
-      fc.property(conversation, ({ messages, expected }) => {
-        const body = bodyOf({ messages });
-        expect(responsesViolations(body)).toEqual([]);
-        const input = body.input as Json[];
-        expect(input.map(({ type, role }) => type ?? role)).toEqual(expected);
-        for (const { call_id = '' } of input) expect(String(call_id).length).toBeLessThanOrEqual(64);
-      }),
-      RUNS,
-    );
+    forAll(RUNS, conversation, ({ messages, expected }) => {
+      const body = bodyOf({ messages });
+      expect(responsesViolations(body)).toEqual([]);
+      const input = body.input as Json[];
+      expect(input.map(({ type, role }) => type ?? role)).toEqual(expected);
+      for (const { call_id = '' } of input) expect(String(call_id).length).toBeLessThanOrEqual(64);
+    });
   });
 
   it('begins with the same items when it is continued', () => {
-    fc.assert(
-      fc.property(conversation, fc.nat(), ({ messages }, cut) => {
-        const shorter = inputOf(messages.slice(0, 1 + (cut % messages.length)));
-        expect(inputOf(messages).slice(0, shorter.length)).toEqual(shorter);
-      }),
-      RUNS,
-    );
+    forAll(RUNS, conversation, fc.nat(), ({ messages }, cut) => {
+      const shorter = inputOf(messages.slice(0, 1 + (cut % messages.length)));
+      expect(inputOf(messages).slice(0, shorter.length)).toEqual(shorter);
+    });
   });
 
   it('is sent again as the output that was kept, and nothing else', () => {
-    fc.assert(
-      fc.property(anOutput, (output) => {
-        const { body, kept } = answered(response(output));
-        const [choice] = body.choices as Json[];
-        const message = choice?.message as Json;
-        const results = ((message.tool_calls ?? []) as Json[]).map(({ id }) => ({
-          role: 'tool',
-          tool_call_id: id,
-          content: 'out',
-        }));
-        const messages = [{ role: 'user', content: 'Go.' }, message, ...results];
-        const input = inputOf(messages, { kept: new Map(kept ? [[1, kept]] : []) });
-        if (kept) expect(input.slice(1, input.length - results.length)).toEqual(JSON.parse(kept.json));
-        const families = input.slice(input.length - results.length).map(({ type }) => type);
-        const calls = input.filter(
-          ({ type }) => String(type).endsWith('tool_call') || type === 'function_call',
-        );
-        expect(families).toEqual(calls.map(({ type }) => `${type}_output`));
-      }),
-      RUNS,
-    );
+    forAll(RUNS, anOutput, (output) => {
+      const { body, kept } = answered(response(output));
+      const [choice] = body.choices as Json[];
+      const message = choice?.message as Json;
+      const results = ((message.tool_calls ?? []) as Json[]).map(({ id }) => ({
+        role: 'tool',
+        tool_call_id: id,
+        content: 'out',
+      }));
+      const messages = [{ role: 'user', content: 'Go.' }, message, ...results];
+      const input = inputOf(messages, { kept: new Map(kept ? [[1, kept]] : []) });
+      if (kept) expect(input.slice(1, input.length - results.length)).toEqual(JSON.parse(kept.json));
+      const families = input.slice(input.length - results.length).map(({ type }) => type);
+      const calls = input.filter(
+        ({ type }) => String(type).endsWith('tool_call') || type === 'function_call',
+      );
+      expect(families).toEqual(calls.map(({ type }) => `${type}_output`));
+    });
   });
 });
