@@ -103,9 +103,7 @@ async function leave(times: number, fields: object, headers?: Record<string, str
 
 const closed = () => until('the connection is closed', () => deployment.lastChat().closed);
 
-overProtocols('an upstream that falls silent', (protocol) => {
-  deployment.over(protocol);
-
+overProtocols('an upstream that falls silent', deployment, () => {
   describe.each(FORMS)('with $name', ({ fields, headers }) => {
     it.each(PLACES)('%s, leaves no error uncaught', async (_, behaviour, stream) => {
       deployment.upstream.next(behaviour, behaviour);

@@ -146,9 +146,7 @@ const refusing =
   (_, response) =>
     sendError(response, status, { error });
 
-overProtocols('a local server with a full window', (protocol) => {
-  deployment.over(protocol);
-
+overProtocols('a local server with a full window', deployment, () => {
   it.each(WORDS)(
     'is asked once more, with a smaller view, in the words of %s (status %d, streamed: %s)',
     async (_, status, stream, error) => {

@@ -38,9 +38,7 @@ const edited = {
   user: 'the name of a user',
 };
 
-overProtocols('the line that is logged for a request', (protocol) => {
-  deployment.over(protocol);
-
+overProtocols('the line that is logged for a request', deployment, () => {
   it.each([false, true])('says what was done, with stream: %s', async (stream) => {
     let response: Response | undefined;
     const [line] = await logged(ANSWERED, async () => {

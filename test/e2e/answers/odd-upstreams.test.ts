@@ -54,9 +54,7 @@ async function outcomeOf(asked: Promise<Response>): Promise<unknown> {
   return [response.status, text.startsWith('{"error"') ? JSON.parse(text).error.code : text];
 }
 
-overProtocols('an answer that stops', (protocol) => {
-  deployment.over(protocol);
-
+overProtocols('an answer that stops', deployment, () => {
   describe.each(REQUESTS)('with %s', (name, request) => {
     const isRead = name === 'the report' || name === 'retrieval';
 
@@ -106,8 +104,7 @@ describe('an answer of another route that stops', () => {
   });
 });
 
-overProtocols('an encoding', (protocol) => {
-  deployment.over(protocol);
+overProtocols('an encoding', deployment, (protocol) => {
   const body = '{"id":"x","object":"odd","choices":[],"output":[]}';
 
   it.each([

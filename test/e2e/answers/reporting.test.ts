@@ -25,8 +25,7 @@ async function askDirectly(): Promise<string> {
   return response.text();
 }
 
-overProtocols('the report in a JSON answer', (protocol) => {
-  deployment.over(protocol);
+overProtocols('the report in a JSON answer', deployment, () => {
   it('is the last member, and the bytes before it are as the upstream sent them', async () => {
     const answer = await (await deployment.wire(request)).text();
 
@@ -137,9 +136,7 @@ overProtocols('the report in a JSON answer', (protocol) => {
   });
 });
 
-overProtocols('the report in a stream', (protocol) => {
-  deployment.over(protocol);
-
+overProtocols('the report in a stream', deployment, () => {
   it('is the report that the same request gets as JSON', async () => {
     const whole = (await (await deployment.chat(request)).json()) as WithMemory;
     const stream = await (await deployment.chat({ ...request, stream: true })).text();

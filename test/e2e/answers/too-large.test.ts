@@ -99,9 +99,7 @@ async function ask(apiKey: string, messages: Json[], more: Json = {}): Promise<S
   return { memory, asked, view: asked.at(-1)?.body.messages as Json[] };
 }
 
-overProtocols('a body that is too large', (protocol) => {
-  deployment.over(protocol);
-
+overProtocols('a body that is too large', deployment, () => {
   describe.each(REFUSALS)('in the words of %s', (...words) => {
     it.each([false, true])(
       'is sent once more without its oldest images, and the limit is learned, streamed: %s',

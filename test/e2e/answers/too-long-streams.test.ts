@@ -140,8 +140,7 @@ describe.each(PROTOCOLS)('a stream that begins with a refusal, over $name', (pro
   });
 });
 
-overProtocols('a stream that begins with words', (protocol) => {
-  deployment.over(protocol);
+overProtocols('a stream that begins with words', deployment, (protocol) => {
   const said = saidStream(protocol, ['One', 'two']);
 
   it('F19: is not tried again for what it says later', async () => {

@@ -137,8 +137,7 @@ const MODES: [name: string, strategy: object][] = [
   ['rolling_summary without a memory', { mode: 'rolling_summary', total_max_tokens: 100_000 }],
 ];
 
-overProtocols('an upstream that says the context is too long', (protocol) => {
-  deployment.over(protocol);
+overProtocols('an upstream that says the context is too long', deployment, (protocol) => {
   describe.each(MODES)('in mode %s', (mode, strategy) => {
     const firsts = new Map<boolean, Promise<Sent & { readonly apiKey: string }>>();
     /** The first request that is too long, of a caller of its own; once for all tests. */
@@ -206,8 +205,7 @@ overProtocols('an upstream that says the context is too long', (protocol) => {
   });
 });
 
-overProtocols('a view that was counted by nobody', (protocol) => {
-  deployment.over(protocol);
+overProtocols('a view that was counted by nobody', deployment, () => {
   it('F6: gets a smaller view of a large body that was not planned for the sake of its key', async () => {
     const [read, call, , said] = turn('much');
     const messages = [
@@ -250,8 +248,7 @@ overProtocols('a view that was counted by nobody', (protocol) => {
   });
 });
 
-overProtocols('a rolling memory', (protocol) => {
-  deployment.over(protocol);
+overProtocols('a rolling memory', deployment, () => {
   it('is shown with fewer verbatim rounds', async () => {
     upstream = { type: 'window', tokens: 100_000 };
     const key = newKey();
@@ -285,8 +282,7 @@ overProtocols('a rolling memory', (protocol) => {
   });
 });
 
-overProtocols("the upstream's own error", (protocol) => {
-  deployment.over(protocol);
+overProtocols("the upstream's own error", deployment, (protocol) => {
   /** With unusual white space, so that a parsed and rewritten body would differ. */
   const refusal = (text: string): string =>
     `{ "error":{"message":"This model's maximum context length is 6000 tokens. However, your messages resulted in 99999 tokens. ${text}","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}\n`;
@@ -499,8 +495,7 @@ overProtocols("the upstream's own error", (protocol) => {
   });
 });
 
-overProtocols('a small request that was refused', (protocol) => {
-  deployment.over(protocol);
+overProtocols('a small request that was refused', deployment, () => {
   /** A few tokens by Precis's count, and many by the upstream's. */
   const FILE: Message[] = [
     PREAMBLE,
@@ -537,8 +532,7 @@ overProtocols('a small request that was refused', (protocol) => {
   });
 });
 
-overProtocols('a limit that nobody has stated', (protocol) => {
-  deployment.over(protocol);
+overProtocols('a limit that nobody has stated', deployment, () => {
   const untold: Behaviour = {
     type: 'error',
     status: 400,
@@ -592,8 +586,7 @@ overProtocols('a limit that nobody has stated', (protocol) => {
   });
 });
 
-overProtocols('a limit that was learned', (protocol) => {
-  deployment.over(protocol);
+overProtocols('a limit that was learned', deployment, (protocol) => {
   it('is of one tenant', async () => {
     const [key, other] = [newKey(), newKey()];
     await send(key, 'compact', talk(8));
@@ -692,8 +685,7 @@ overProtocols('a limit that was learned', (protocol) => {
   });
 });
 
-overProtocols('an upstream whose window holds the answer too', (protocol) => {
-  deployment.over(protocol);
+overProtocols('an upstream whose window holds the answer too', deployment, () => {
   /** In the words of OpenAI and vLLM. */
   const holding =
     (tokens: number): Behaviour =>
@@ -731,8 +723,7 @@ overProtocols('an upstream whose window holds the answer too', (protocol) => {
   });
 });
 
-overProtocols('cross-session memory', (protocol) => {
-  deployment.over(protocol);
+overProtocols('cross-session memory', deployment, () => {
   it('stays as it was when the view gets smaller', async () => {
     const key = newKey();
     const headers = { authorization: `Bearer ${key}` };

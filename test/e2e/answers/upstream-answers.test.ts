@@ -20,8 +20,7 @@ const model = 'gpt-4.1-mini';
 const messages = conversationOf([linesAbout('what an upstream may answer')]);
 const request = { model, messages, memory_strategy: COMPACT_OLD_TURNS, memory_report: true };
 
-overProtocols("the upstream's refusal", (protocol) => {
-  deployment.over(protocol);
+overProtocols("the upstream's refusal", deployment, () => {
   type Refusal = Extract<Behaviour, { type: 'error' }>;
   const rateLimited = {
     type: 'error' as const,
@@ -107,8 +106,7 @@ overProtocols("the upstream's refusal", (protocol) => {
   });
 });
 
-overProtocols('a redirect of the upstream', (protocol) => {
-  deployment.over(protocol);
+overProtocols('a redirect of the upstream', deployment, () => {
   it.each([301, 302, 307, 308])('with %i is relayed and not followed', async (status) => {
     const elsewhere = await startUpstream();
     try {
@@ -131,8 +129,7 @@ overProtocols('a redirect of the upstream', (protocol) => {
   });
 });
 
-overProtocols('an answer that is compressed', (protocol) => {
-  deployment.over(protocol);
+overProtocols('an answer that is compressed', deployment, (protocol) => {
   it.each([true, false])('arrives readable, with the report asked for: %s', async (memory_report) => {
     deployment.upstream.next({ type: 'gzip' });
 
@@ -161,8 +158,7 @@ overProtocols('an answer that is compressed', (protocol) => {
   });
 });
 
-overProtocols('an upstream that does not answer', (protocol) => {
-  deployment.over(protocol);
+overProtocols('an upstream that does not answer', deployment, (protocol) => {
   async function outcomeOf(response: Response): Promise<unknown[]> {
     return [response.status, await response.json()];
   }

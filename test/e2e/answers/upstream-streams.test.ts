@@ -29,8 +29,7 @@ function streaming(write: (response: ServerResponse) => void) {
   };
 }
 
-overProtocols('a stream that breaks off', (protocol) => {
-  deployment.over(protocol);
+overProtocols('a stream that breaks off', deployment, (protocol) => {
   /** The fields in both protocols; chat's error also has a type. */
   const errorOf = (code: string) => ({
     error: {
@@ -122,8 +121,7 @@ overProtocols('a stream that breaks off', (protocol) => {
   });
 });
 
-overProtocols('a stream that goes on', (protocol) => {
-  deployment.over(protocol);
+overProtocols('a stream that goes on', deployment, (protocol) => {
   it('is passed on frame by frame, none waiting for the next', async () => {
     const { open, words, close } = saidStream(protocol, ['word0', 'word1', 'word2']);
     const steps = words.map(() => Promise.withResolvers<void>());
@@ -213,8 +211,7 @@ describe('a stream of chunks', () => {
   });
 });
 
-overProtocols('a client that leaves', (protocol) => {
-  deployment.over(protocol);
+overProtocols('a client that leaves', deployment, (protocol) => {
   it('in the middle of a stream closes the connection to the upstream', async () => {
     const { open, words } = saidStream(protocol, ['more']);
     deployment.upstream.next(

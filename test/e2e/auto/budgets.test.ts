@@ -8,8 +8,7 @@ import { overProtocols } from '../../support/deployment/protocol.ts';
 
 const deployment = deploy({ summarizer: true });
 
-overProtocols('below its budget, mode auto', (protocol) => {
-  deployment.over(protocol);
+overProtocols('below its budget, mode auto', deployment, (protocol) => {
   const strategy = { mode: 'auto', token_budget: 100_000 };
 
   it.each([false, true])(
@@ -35,8 +34,7 @@ overProtocols('below its budget, mode auto', (protocol) => {
   );
 });
 
-overProtocols('what cannot be made to fit its budget', (protocol) => {
-  deployment.over(protocol);
+overProtocols('what cannot be made to fit its budget', deployment, () => {
   const huge = { role: 'user', content: rows('a question', 1_500) };
 
   it.each([false, true])('is sent all the same, with a warning (stream: %s)', async (stream) => {
@@ -51,9 +49,7 @@ overProtocols('what cannot be made to fit its budget', (protocol) => {
   });
 });
 
-overProtocols('a limit of turns', (protocol) => {
-  deployment.over(protocol);
-
+overProtocols('a limit of turns', deployment, () => {
   it('has turns summarized from context_limit on', async () => {
     const memory_strategy = {
       mode: 'auto',
@@ -73,8 +69,7 @@ overProtocols('a limit of turns', (protocol) => {
   });
 });
 
-overProtocols('a request without a budget and a trigger', (protocol) => {
-  deployment.over(protocol);
+overProtocols('a request without a budget and a trigger', deployment, () => {
   const messages = toolTalk('medlars', 12);
   const ask = async (memory_strategy: object) => {
     const { memory, headers } = await new AgentCaller(deployment, { memory_strategy }).send(messages);

@@ -27,9 +27,7 @@ const messages = [
   ]),
 ];
 
-overProtocols('the mode auto', (protocol) => {
-  deployment.over(protocol);
-  byDefault.over(protocol);
+overProtocols('the mode auto', [deployment, byDefault], (protocol) => {
   it.each<[string, object, Record<string, string>]>([
     ['a field of the body', { memory_strategy: strategy }, {}],
     ['a header', {}, { 'x-memory-strategy': JSON.stringify(strategy) }],
@@ -109,9 +107,7 @@ overProtocols('the mode auto', (protocol) => {
   });
 });
 
-overProtocols('a strategy of mode auto that cannot hold', (protocol) => {
-  deployment.over(protocol);
-  byDefault.over(protocol);
+overProtocols('a strategy of mode auto that cannot hold', [deployment, byDefault], () => {
   const auto = { mode: 'auto' };
 
   it.each<[string, object, string, string]>([

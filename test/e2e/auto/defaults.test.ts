@@ -55,8 +55,7 @@ const compactAll = (messages: Message[]): Promise<Compaction> => compact(message
 
 const removed = ({ messages }: Compaction): string[] => markersIn(messages).map(({ call }) => call);
 
-overProtocols('mode auto, when nobody says otherwise', (protocol) => {
-  deployment.over(protocol);
+overProtocols('mode auto, when nobody says otherwise', deployment, () => {
   it('leaves outputs under 500 tokens as they are', async () => {
     const small = step(words(499, (text) => `Small${text}`));
     const large = step(words(500, (text) => `Large${text}`));

@@ -22,8 +22,7 @@ function summaryOf({ memory }: Sent): object {
   return memory.summary;
 }
 
-overProtocols('a summary that the caller of mode auto holds', (protocol) => {
-  deployment.over(protocol);
+overProtocols('a summary that the caller of mode auto holds', deployment, () => {
   it('serves it without a model and without stored state', async () => {
     const messages = toolTalk('apples', TURNS);
     const made = await caller('lost').send(messages);

@@ -60,8 +60,7 @@ function strangers(sent: Sent): string[] {
 const indices = (from: number): number[] =>
   deployment.summarizer.readings.slice(from).flatMap(({ messages }) => messages.map(({ index }) => index));
 
-overProtocols('an array that parts from another', (protocol) => {
-  deployment.over(protocol);
+overProtocols('an array that parts from another', deployment, () => {
   it('goes on from the summary of what they share, and from nothing else', async () => {
     const trunk = await play(toolTalk('crates', TURNS), 'forked');
     const before = deployment.summarizer.readings.length;
@@ -116,8 +115,7 @@ overProtocols('an array that parts from another', (protocol) => {
   });
 });
 
-overProtocols('equal arrays', (protocol) => {
-  deployment.over(protocol);
+overProtocols('equal arrays', deployment, () => {
   it('of two tenants share neither summaries nor refs', async () => {
     const messages = toolTalk('vats', TURNS);
     const fields = { memory_strategy: strategy, conversation_id: 'ours', user: 'u' };

@@ -52,8 +52,7 @@ class BoundaryCache {
   }
 }
 
-overProtocols('a model whose cache is read at boundaries', (protocol) => {
-  deployment.over(protocol);
+overProtocols('a model whose cache is read at boundaries', deployment, (protocol) => {
   const strategy = { mode: 'auto', token_budget: 6_000, min_reclaim_tokens: 0 };
   const ask = (messages: Message[], fields: object = {}) =>
     deployment.ask({ model: MODEL, memory_strategy: strategy, messages, memory_report: true, ...fields });

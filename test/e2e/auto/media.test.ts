@@ -44,8 +44,7 @@ async function kept(ref: string): Promise<Response> {
   return response;
 }
 
-overProtocols('an image in a user message, before the frontier of mode auto', (protocol) => {
-  deployment.over(protocol);
+overProtocols('an image in a user message, before the frontier of mode auto', deployment, (protocol) => {
   it('becomes a line of text in its place, and can be fetched as the part that it was', async () => {
     const parts = [image('one'), text('What is this?'), image('two'), text('And this?')];
     const messages = turns(parts, [text('Three.'), image('three')], [image('four')], [image('five')]);
@@ -157,8 +156,7 @@ overProtocols('an image in a user message, before the frontier of mode auto', (p
   });
 });
 
-overProtocols('a request with an image whose turn is summarized in part', (protocol) => {
-  deployment.over(protocol);
+overProtocols('a request with an image whose turn is summarized in part', deployment, (protocol) => {
   /** A request with many steps, one with none, and one too large for placeholders alone. */
   function worked(content: unknown): Message[] {
     const steps = Array.from({ length: 14 }, (_, at): Message[] => {

@@ -33,9 +33,7 @@ function reading(count: number, topic: string): Message[] {
   return [{ role: 'user', content: `Read all about ${topic}.` }, ...steps];
 }
 
-overProtocols('a file that is read again as soon as it is gone', (protocol) => {
-  deployment.over(protocol);
-
+overProtocols('a file that is read again as soon as it is gone', deployment, () => {
   it.each([false, true])('is reported, and stays in every later view (stream: %s)', async (stream) => {
     const topic = `apples ${stream}`;
     const ask = (count: number) =>

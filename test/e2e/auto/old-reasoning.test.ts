@@ -155,9 +155,7 @@ const BY_WISH = {
   clear_reasoning: true,
 };
 
-overProtocols('reasoning of old turns as text', (protocol) => {
-  deployment.over(protocol);
-
+overProtocols('reasoning of old turns as text', deployment, (protocol) => {
   it.each([false, true])('leaves the view if the caller asks for it (stream: %s)', async (stream) => {
     deployment.upstream.next({ type: 'answer' });
     const { memory, headers, seen } = await deployment.ask({ memory_strategy: BY_WISH, stream, messages });

@@ -162,9 +162,7 @@ inTurn(
   },
 );
 
-overProtocols('digests of large outputs', (protocol) => {
-  deployment.over(protocol);
-  hasty.over(protocol);
+overProtocols('digests of large outputs', [deployment, hasty], (protocol) => {
   const ask = (messages: Message[], more: object = {}) => deployment.ask({ ...fields, ...more, messages });
 
   it('leave the preview if the summarizer is late, for good', async () => {

@@ -26,8 +26,7 @@ const deployment = deploy({
   },
 });
 
-overProtocols('a model with a step in its price', (protocol) => {
-  deployment.over(protocol);
+overProtocols('a model with a step in its price', deployment, () => {
   const messages = agentSteps(11);
   const tokens = async (end: number, fields: object, stream = false, model = 'my-model-1') => {
     const memory_strategy = { mode: 'auto', ...fields };

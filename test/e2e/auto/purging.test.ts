@@ -49,9 +49,7 @@ const strategy = {
   min_reclaim_tokens: 0,
 };
 
-overProtocols('mode auto purges the arguments of calls', (protocol) => {
-  deployment.over(protocol);
-
+overProtocols('mode auto purges the arguments of calls', deployment, () => {
   it.each([false, true])('that failed, or that a later write replaces (stream: %s)', async (stream) => {
     const response = await deployment.chat({ model, memory_strategy: strategy, stream, messages });
 

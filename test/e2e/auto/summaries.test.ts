@@ -98,8 +98,7 @@ function lastSeen(all: readonly Sent[], index: number): Message | undefined {
   return shown.at(-1);
 }
 
-overProtocols('a summary in mode auto', (protocol) => {
-  deployment.over(protocol);
+overProtocols('a summary in mode auto', deployment, (protocol) => {
   it('is made in front of the first move that needs one, of what lies before the new frontier', async () => {
     const memory_strategy = { ...strategy, token_budget: 4_000 };
     const messages = conversation('apples', 7);

@@ -47,8 +47,7 @@ function expectDigest(sent: Sent, topic: string): void {
   expect(wrongReport(sent)).toEqual([]);
 }
 
-overProtocols('a summarizer that fails', (protocol) => {
-  deployment.over(protocol);
+overProtocols('a summarizer that fails', deployment, () => {
   const BAD: Manner[] = ['refusal', 'hang', 'tool call', 'too long', 'error sentence', 'orders'];
   it.each(BAD)('with %s leaves mode auto its digest, and says so', async (manner) => {
     deployment.summarizer.always(manner);
@@ -125,8 +124,7 @@ describe('a summarizer that is late', () => {
   });
 });
 
-overProtocols('a caller without a tenant', (protocol) => {
-  deployment.over(protocol);
+overProtocols('a caller without a tenant', deployment, () => {
   it('gets the digest, and placeholders without refs', async () => {
     const anonymous = new AgentCaller(deployment, { memory_strategy: strategy }, 'EMPTY');
     const messages = toolTalk('dates', 16);

@@ -50,8 +50,7 @@ async function play(topic: string, turns: number, fields: object = {}): Promise<
 
 const contentOf = (message: Message | undefined): string => String(message?.content);
 
-overProtocols('what mode auto trims', (protocol) => {
-  deployment.over(protocol);
+overProtocols('what mode auto trims', deployment, () => {
   it('is reported on a line before the first message that stays, and is kept under its ref', async () => {
     const all = await play('apples', 16);
     const trimmed = all.flatMap((sent) => {

@@ -20,8 +20,7 @@ const deployment = deploy({
 const callerOf = (model: string, memory_strategy: object, stream = false): AgentCaller =>
   new AgentCaller(deployment, { model, memory_strategy, stream }, PLACEHOLDER_KEY);
 
-overProtocols('auto with a model whose price is not known', (protocol) => {
-  deployment.over(protocol);
+overProtocols('auto with a model whose price is not known', deployment, () => {
   let run = 0;
   const sizesOf = async (model: string, fields: object, stream = false): Promise<number[]> => {
     const messages = toolTalk(`quinces of run ${++run}`, 9);
@@ -45,8 +44,7 @@ overProtocols('auto with a model whose price is not known', (protocol) => {
   );
 });
 
-overProtocols('a model whose window is not known', (protocol) => {
-  deployment.over(protocol);
+overProtocols('a model whose window is not known', deployment, () => {
   const never = { mode: 'compact', compact_trigger_turns: 100 };
   const warningsOf = async (model: string, fields: object, turns = 16): Promise<readonly string[]> => {
     const caller = callerOf(model, { ...never, ...fields });

@@ -33,8 +33,7 @@ async function send(length: number, fields: { messages?: object[]; memory_strate
 /** The request points: before each message of the assistant. */
 const requestPoints = recording.messages.flatMap(({ role }, index) => (role === 'assistant' ? [index] : []));
 
-overProtocols('a long conversation in mode compact', (protocol) => {
-  deployment.over(protocol);
+overProtocols('a long conversation in mode compact', deployment, () => {
   it('reaches the upstream with placeholders of the documented form, and otherwise as it was', async () => {
     const { memory, headers, seen } = await send(54);
 
@@ -130,8 +129,7 @@ overProtocols('a long conversation in mode compact', (protocol) => {
   });
 });
 
-overProtocols('what a caller can say of compacting', (protocol) => {
-  deployment.over(protocol);
+overProtocols('what a caller can say of compacting', deployment, (protocol) => {
   const always = { mode: 'compact', compact_trigger_turns: 1, compact_keep: 1 };
   const length = 28;
 

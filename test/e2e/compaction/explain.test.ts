@@ -26,8 +26,7 @@ async function explained(body: object, path?: string): Promise<Explained> {
   return (await response.json()) as Explained;
 }
 
-overProtocols('POST /v1/explain', (protocol) => {
-  deployment.over(protocol);
+overProtocols('POST /v1/explain', deployment, (protocol) => {
   const compact = { mode: 'compact', token_budget: 20_000, low_watermark_pct: 0.5 };
 
   it('says of each message what a completion then does with it', async () => {

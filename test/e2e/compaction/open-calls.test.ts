@@ -115,9 +115,7 @@ describe('a compaction', () => {
   });
 });
 
-overProtocols('a result that comes late', (protocol) => {
-  deployment.over(protocol);
-
+overProtocols('a result that comes late', deployment, () => {
   it.each([false, true])('F25: brings nothing back that was trimmed (streamed: %s)', async (stream) => {
     const asked: Message = calls(['slow', 'search']);
     const early = [question('kiwis', 0), asked, ...conversation('kiwis', 9), question('kiwis', 10)];

@@ -41,9 +41,7 @@ async function archived(deployment: Deployment, id: string): Promise<string[] | 
 const kept = (deployment: Deployment, id: string) =>
   until('the conversation is archived', async () => (await archived(deployment, id))?.length === 2);
 
-overProtocols('ARCHIVE=always', (protocol) => {
-  always.over(protocol);
-
+overProtocols('ARCHIVE=always', always, () => {
   it.each(MODES)(
     'archives a named conversation in mode %s, also against the word of the request',
     async (mode) => {

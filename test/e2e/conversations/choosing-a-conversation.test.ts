@@ -21,8 +21,7 @@ const set = (id: string, body: unknown, call: Call = {}) => settings(id, { metho
 
 const ask = choiceOf(deployment);
 
-overProtocols('the strategy of a conversation', (protocol) => {
-  deployment.over(protocol);
+overProtocols('the strategy of a conversation', deployment, () => {
   it('comes after the request’s, and before the agent’s and the deployment’s', async () => {
     const id = newId();
     await set(id, { mode: 'compact' });
@@ -94,8 +93,7 @@ overProtocols('the strategy of a conversation', (protocol) => {
   });
 });
 
-overProtocols('a conversation belongs to', (protocol) => {
-  deployment.over(protocol);
+overProtocols('a conversation belongs to', deployment, () => {
   it.each<[string, Call]>([
     ['x-memory-user', { headers: { 'x-memory-user': 'ann' } }],
     ['user', { body: { user: 'ann' } }],
@@ -161,8 +159,7 @@ overProtocols('a conversation belongs to', (protocol) => {
   });
 });
 
-overProtocols('the name of a user or a conversation', (protocol) => {
-  deployment.over(protocol);
+overProtocols('the name of a user or a conversation', deployment, () => {
   const long = 'x'.repeat(257);
   const messages = [{ role: 'user', content: 'Hello' }];
 
@@ -215,8 +212,7 @@ overProtocols('the name of a user or a conversation', (protocol) => {
   );
 });
 
-overProtocols('what is meant for Precis', (protocol) => {
-  deployment.over(protocol);
+overProtocols('what is meant for Precis', deployment, () => {
   it('never reaches the upstream, while user and safety_identifier do', async () => {
     await ask({
       body: {

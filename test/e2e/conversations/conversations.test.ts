@@ -145,8 +145,7 @@ describe.each(PROTOCOLS)('GET /v1/conversations/{id}/memory, over $name', (proto
   });
 });
 
-overProtocols('PATCH /v1/conversations/{id}/memory', (protocol) => {
-  deployment.over(protocol);
+overProtocols('PATCH /v1/conversations/{id}/memory', deployment, () => {
   it('takes the strategy itself, with memory_injection beside its fields, and answers what is kept', async () => {
     const response = await set(newId(), {
       mode: 'trim',
@@ -287,8 +286,7 @@ overProtocols('PATCH /v1/conversations/{id}/memory', (protocol) => {
   });
 });
 
-overProtocols('DELETE /v1/conversations/{id}/memory', (protocol) => {
-  deployment.over(protocol);
+overProtocols('DELETE /v1/conversations/{id}/memory', deployment, () => {
   it('forgets summaries and settings', async () => {
     const id = newId();
     await set(id, ROLLING);

@@ -21,9 +21,7 @@ const turns = (count: number): Message[] =>
     ...(n < count - 1 ? [{ role: 'assistant', content: `Answer ${n}.` }] : []),
   ]).flat();
 
-overProtocols('the memory of a user', (protocol) => {
-  deployment.over(protocol);
-
+overProtocols('the memory of a user', deployment, (protocol) => {
   /** Ends a conversation of a user with these words. */
   async function tell(user: string, id: string, words: string): Promise<void> {
     summarizer.say(words);

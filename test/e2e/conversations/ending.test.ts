@@ -30,9 +30,7 @@ async function blockOf(user: string, headers: Record<string, string> = {}): Prom
   return String(block?.content ?? '');
 }
 
-overProtocols('POST /v1/conversations/{id}/end', (protocol) => {
-  deployment.over(protocol);
-
+overProtocols('POST /v1/conversations/{id}/end', deployment, (protocol) => {
   async function end(id: string, messages: readonly Message[], more: Message = {}, query = '', headers = {}) {
     const response = await deployment.fetch(`/v1/conversations/${encodeURIComponent(id)}/end${query}`, {
       method: 'POST',
@@ -221,9 +219,7 @@ describe.each(['compact', 'explain', 'verify', 'conversations/empty/end'])('POST
   });
 });
 
-overProtocols('memory_injection.publish', (protocol) => {
-  deployment.over(protocol);
-
+overProtocols('memory_injection.publish', deployment, (protocol) => {
   /** A user's conversation of some rounds. */
   async function talk(user: string, id: string, fields: Message, rounds = 2) {
     const to = new Talk(deployment, { conversation_id: id, user, ...fields });

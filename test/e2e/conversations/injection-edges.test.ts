@@ -31,8 +31,7 @@ async function remember(): Promise<void> {
   await until('the user is shown it', async () => (await ask({ memory_injection: true })).isShown);
 }
 
-overProtocols('the header x-memory-injection', (protocol) => {
-  deployment.over(protocol);
+overProtocols('the header x-memory-injection', deployment, () => {
   beforeAll(remember);
   it.each(['on', 'true', 'On', ' TRUE '])('puts it in as %j', async (header) => {
     const { isShown } = await ask({}, { 'x-memory-injection': header });
@@ -69,8 +68,7 @@ overProtocols('the header x-memory-injection', (protocol) => {
   });
 });
 
-overProtocols('memory blocks beside cross-session memory', (protocol) => {
-  deployment.over(protocol);
+overProtocols('memory blocks beside cross-session memory', deployment, () => {
   beforeAll(remember);
 
   it('precede it, both after the preamble', async () => {
@@ -96,8 +94,7 @@ overProtocols('memory blocks beside cross-session memory', (protocol) => {
   });
 });
 
-overProtocols('an array of too many messages', (protocol) => {
-  deployment.over(protocol);
+overProtocols('an array of too many messages', deployment, () => {
   const many = Array.from({ length: 20_001 }, () => ({ role: 'user', content: 'Hello' }));
 
   it.each([

@@ -49,8 +49,7 @@ async function summarised(user: string, id: string, key?: string): Promise<strin
   return words;
 }
 
-overProtocols('the block of cross-session memory', (protocol) => {
-  deployment.over(protocol);
+overProtocols('the block of cross-session memory', deployment, (protocol) => {
   it('F10: comes right after the leading preamble, as a user’s, fenced, and says what it is', async () => {
     const user = newUser();
     const words = await summarised(user, 'earlier');
@@ -268,8 +267,7 @@ overProtocols('the block of cross-session memory', (protocol) => {
   });
 });
 
-overProtocols('cross-session memory is shown to nobody else:', (protocol) => {
-  deployment.over(protocol);
+overProtocols('cross-session memory is shown to nobody else:', deployment, () => {
   it('not to another user', async () => {
     await summarised(newUser(), 'earlier');
 
@@ -313,8 +311,7 @@ overProtocols('cross-session memory is shown to nobody else:', (protocol) => {
   });
 });
 
-overProtocols('memory_injection', (protocol) => {
-  deployment.over(protocol);
+overProtocols('memory_injection', deployment, () => {
   it.each([
     ['a word', { memory_injection: 'yes' }],
     ['a number', { memory_injection: 1 }],

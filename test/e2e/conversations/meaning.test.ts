@@ -87,9 +87,7 @@ const results = (): unknown[] =>
 
 const inputs = (): string[] => embeddings.requests.flatMap(({ body }) => body.input as string[]);
 
-overProtocols('a search by meaning', (protocol) => {
-  deployment.over(protocol);
-
+overProtocols('a search by meaning', deployment, (protocol) => {
   it('finds a paraphrase by the route', async () => {
     const { embedded, page } = conversation();
     await embedded();

@@ -218,9 +218,7 @@ describe('the routes of memory blocks', () => {
   });
 });
 
-overProtocols('memory blocks in the view', (protocol) => {
-  deployment.over(protocol);
-
+overProtocols('memory blocks in the view', deployment, (protocol) => {
   it('come after the preamble, each fenced, in the order of the request', async () => {
     const [team, project] = [newLabel(), newLabel()];
     await put(team, 'Ann leads.');

@@ -87,10 +87,7 @@ const withoutTranscripts = (state: State) => ({
   })),
 });
 
-overProtocols('a conversation that moves to another deployment', (protocol) => {
-  home.over(protocol);
-  away.over(protocol);
-
+overProtocols('a conversation that moves to another deployment', [home, away], () => {
   it.each(MODES)('continues with its memory there: $mode', async (strategy) => {
     const { id, to, state } = await fiveRounds(strategy);
     const there = moved(to);

@@ -100,9 +100,7 @@ const passagesOf = async (by: string): Promise<string[]> => {
   return passages.map(({ text }) => text);
 };
 
-overProtocols('a search of all conversations of a user', (protocol) => {
-  deployment.over(protocol);
-
+overProtocols('a search of all conversations of a user', deployment, () => {
   it('finds what another conversation of the user said, and names it', async () => {
     const by = newName('ann');
     const id = newName('earlier');

@@ -258,9 +258,7 @@ describe.each(FORMS)('in $form, over $over, a model', ({ ask, protocol }) => {
   });
 });
 
-overProtocols('the tools that write memory blocks', (protocol) => {
-  deployment.over(protocol);
-
+overProtocols('the tools that write memory blocks', deployment, () => {
   it('are not offered where the caller does not say so', async () => {
     const label = newLabel();
     await askWhole(label, { memory_blocks: [label] });

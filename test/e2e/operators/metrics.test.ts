@@ -61,8 +61,7 @@ describe('GET /metrics', () => {
   });
 });
 
-overProtocols('what is counted', (protocol) => {
-  deployment.over(protocol);
+overProtocols('what is counted', deployment, (protocol) => {
   const { name } = protocol;
 
   it('is a request with its edits, tokens, refs and times', async () => {

@@ -22,9 +22,7 @@ const TOOLS = { ...COMPACT_OLD_TURNS, compact_retrieval: 'tool' };
 
 let made = 0;
 
-overProtocols('the events of a conversation', (protocol) => {
-  deployment.over(protocol);
-
+overProtocols('the events of a conversation', deployment, (protocol) => {
   /** A new conversation, and its newest event. */
   function talk(more: object = {}) {
     const conversation_id = `events ${++made}`;

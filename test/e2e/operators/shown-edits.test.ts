@@ -73,9 +73,7 @@ const STRATEGIES: readonly (readonly [string, object])[] = [
 
 let made = 0;
 
-overProtocols('the edits of a request', (protocol) => {
-  deployment.over(protocol);
-
+overProtocols('the edits of a request', deployment, (protocol) => {
   async function play(memory_strategy: object) {
     const conversation_id = `shown ${++made}`;
     const path = `/v1/conversations/${encodeURIComponent(conversation_id)}`;

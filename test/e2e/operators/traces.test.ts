@@ -44,8 +44,7 @@ async function send(body: object, headers: Record<string, string> = {}): Promise
 
 const HI = { messages: [{ role: 'user', content: 'Hi, my secret word is plover.' }] };
 
-overProtocols('a trace', (protocol) => {
-  deployment.over(protocol);
+overProtocols('a trace', deployment, (protocol) => {
   const route = `/v1${protocol.path}`;
 
   it.each([false, true])(

@@ -65,8 +65,7 @@ async function first(type: string): Promise<Event | undefined> {
 
 const tenant = expect.stringMatching(/^[0-9a-f]{32}$/);
 
-overProtocols('a callback', (protocol) => {
-  deployment.over(protocol);
+overProtocols('a callback', deployment, (protocol) => {
   const named = { conversation_id: `case over ${protocol.name}`, user: 'ann' };
   const ids = { tenant, user: 'ann', conversation: named.conversation_id };
   const SUMMARIZE = { mode: 'summarize', context_limit: 4, keep_last_n_turns: 1 };

@@ -35,9 +35,7 @@ const calls =
     void behave({ type: 'answer', toolCalls: [call] }, request, response, recorded);
   };
 
-overProtocols('list_refs', (protocol) => {
-  deployment.over(protocol);
-
+overProtocols('list_refs', deployment, (protocol) => {
   it.each([false, true])(
     'finds what a summary covers, and it can be fetched (stream: %s)',
     async (stream) => {

@@ -38,8 +38,7 @@ interface Page {
   cursor: string | null;
 }
 
-overProtocols('a ref', (protocol) => {
-  deployment.over(protocol);
+overProtocols('a ref', deployment, () => {
   it('is found by its owner alone, and for anybody else is not there', async () => {
     const [ref = ''] = await store([linesAbout('ownership')]);
 
@@ -101,8 +100,7 @@ overProtocols('a ref', (protocol) => {
   });
 });
 
-overProtocols('a ref that is deleted', (protocol) => {
-  deployment.over(protocol);
+overProtocols('a ref that is deleted', deployment, () => {
   it('is gone, and the others stay', async () => {
     const [first = '', second = ''] = await store([linesAbout('deletion'), linesAbout('its neighbour')]);
 
@@ -135,8 +133,7 @@ overProtocols('a ref that is deleted', (protocol) => {
   });
 });
 
-overProtocols('GET /v1/refs', (protocol) => {
-  deployment.over(protocol);
+overProtocols('GET /v1/refs', deployment, () => {
   const carol = { authorization: 'Bearer sk-carol-lists-only-her-own-refs' };
 
   it("lists the tenant's refs in pages, in the order of their names", async () => {

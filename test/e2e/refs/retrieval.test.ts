@@ -504,8 +504,7 @@ describe('the tool', () => {
   });
 });
 
-overProtocols('what the model can’t fetch', (protocol) => {
-  deployment.over(protocol);
+overProtocols('what the model can’t fetch', deployment, () => {
   const seeing = (what: string) => [
     ...messages.slice(0, 2),
     ...weighing('call_large', what, rows(what, 2_500)),
@@ -652,38 +651,39 @@ describe('GET /v1/refs/tool', () => {
   });
 });
 
-overProtocols('a long run of an agent whose model may fetch, in both forms in turn', (protocol) => {
-  deployment.over(protocol);
-  /** The bytes of a body but for its form. */
-  const formless = ({ rawBody }: Sent['seen']): string =>
-    rawBody.toString().replace(/"stream":(?:true|false),|"stream_options":\{[^}]*\},/g, '');
+overProtocols(
+  'a long run of an agent whose model may fetch, in both forms in turn',
+  deployment,
+  (protocol) => {
+    /** The bytes of a body but for its form. */
+    const formless = ({ rawBody }: Sent['seen']): string =>
+      rawBody.toString().replace(/"stream":(?:true|false),|"stream_options":\{[^}]*\},/g, '');
 
-  it('is answered at every request, keeps its tools and its prefix, and loses nothing', async () => {
-    const run = agentRun('retrieval', 7);
-    const memory_strategy = { mode: 'auto', token_budget: 8_000, compact_retrieval: 'tool' };
-    const caller = new AgentCaller(deployment, { memory_strategy });
-    const known = new Set<string>();
-    const all: Sent[] = [];
-    const lost: string[] = [];
-    for (const [at, length] of lengthsOf(run).entries()) {
-      const sent = await caller.send(run.slice(0, length), { stream: at % 2 === 0 });
-      lost.push(...(await lostContents(sent, deployment, known)));
-      all.push(sent);
-    }
+    it('is answered at every request, keeps its tools and its prefix, and loses nothing', async () => {
+      const run = agentRun('retrieval', 7);
+      const memory_strategy = { mode: 'auto', token_budget: 8_000, compact_retrieval: 'tool' };
+      const caller = new AgentCaller(deployment, { memory_strategy });
+      const known = new Set<string>();
+      const all: Sent[] = [];
+      const lost: string[] = [];
+      for (const [at, length] of lengthsOf(run).entries()) {
+        const sent = await caller.send(run.slice(0, length), { stream: at % 2 === 0 });
+        lost.push(...(await lostContents(sent, deployment, known)));
+        all.push(sent);
+      }
 
-    expect(brokenPrefixes(all, formless)).toEqual([]);
-    expect(lost).toEqual([]);
-    for (const { seen } of all) expect(seen.body.tools).toEqual(toolsSent(protocol));
-    const atSight = all.filter(
-      ({ memory }) => !memory.frontier.moved && memory.applied_edits.some(({ type }) => type === 'offload'),
-    );
-    expect(atSight.length).toBeGreaterThan(0);
-  });
-});
+      expect(brokenPrefixes(all, formless)).toEqual([]);
+      expect(lost).toEqual([]);
+      for (const { seen } of all) expect(seen.body.tools).toEqual(toolsSent(protocol));
+      const atSight = all.filter(
+        ({ memory }) => !memory.frontier.moved && memory.applied_edits.some(({ type }) => type === 'offload'),
+      );
+      expect(atSight.length).toBeGreaterThan(0);
+    });
+  },
+);
 
-overProtocols('when the model can’t be asked again', (protocol) => {
-  deployment.over(protocol);
-  attentive.over(protocol);
+overProtocols('when the model can’t be asked again', [deployment, attentive], () => {
   const refusal: Behaviour = {
     type: 'error',
     status: 429,
@@ -755,8 +755,7 @@ overProtocols('when the model can’t be asked again', (protocol) => {
   });
 });
 
-overProtocols('runTools', (protocol) => {
-  deployment.over(protocol);
+overProtocols('runTools', deployment, () => {
   it('sees the caller’s own tools alone', async () => {
     const of: string[] = [];
     deployment.upstream.next(

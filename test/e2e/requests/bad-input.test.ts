@@ -24,8 +24,7 @@ async function refusalOf(response: Response, status: number, code: string, param
   return answer.error.message;
 }
 
-overProtocols('a body that cannot be read', (protocol) => {
-  deployment.over(protocol);
+overProtocols('a body that cannot be read', deployment, (protocol) => {
   it.each([
     ['is cut off', '{"model":"gpt-4.1-mini","messages":[{"role":"user"', null],
     ['has something behind it', `{"messages":[{"role":"user","content":"x"}]} x`, null],
@@ -75,8 +74,7 @@ overProtocols('a body that cannot be read', (protocol) => {
   });
 });
 
-overProtocols('a body that is nested without end', (protocol) => {
-  deployment.over(protocol);
+overProtocols('a body that is nested without end', deployment, () => {
   const nested = (open: string, close: string, levels: number) => open.repeat(levels) + close.repeat(levels);
   const text = JSON.stringify(messages);
 
@@ -112,8 +110,7 @@ overProtocols('a body that is nested without end', (protocol) => {
   });
 });
 
-overProtocols('a body of more values than are decoded', (protocol) => {
-  deployment.over(protocol);
+overProtocols('a body of more values than are decoded', deployment, () => {
   const many = (value: string, count: number) => `[${`${value},`.repeat(count - 1)}${value}]`;
   const bodyWith = (content: string, tools: string) =>
     `{"model":"m","messages":[{"role":"user","content":${content}}],"tools":${tools},"memory_strategy":"auto"}`;
@@ -144,8 +141,7 @@ overProtocols('a body of more values than are decoded', (protocol) => {
   });
 });
 
-overProtocols('messages that are none', (protocol) => {
-  deployment.over(protocol);
+overProtocols('messages that are none', deployment, (protocol) => {
   it.each([
     ['an object', { messages: { role: 'user', content: 'Hello' } }],
     ['a number', { messages: 7 }],
@@ -170,8 +166,7 @@ describe('messages that chat does not take', () => {
   });
 });
 
-overProtocols('a strategy that cannot hold', (protocol) => {
-  deployment.over(protocol);
+overProtocols('a strategy that cannot hold', deployment, () => {
   const compact = { mode: 'compact' };
   const trim = { mode: 'trim' };
 
@@ -255,8 +250,7 @@ overProtocols('a strategy that cannot hold', (protocol) => {
   });
 });
 
-overProtocols('a body over the limit', (protocol) => {
-  deployment.over(protocol);
+overProtocols('a body over the limit', deployment, (protocol) => {
   const large = [...messages, { role: 'user', content: 'x'.repeat(16 * 1024 * 1024) }];
 
   it('is refused when it would have to be edited', async () => {
@@ -289,8 +283,7 @@ overProtocols('a body over the limit', (protocol) => {
   });
 });
 
-overProtocols('a history that was broken when it came', (protocol) => {
-  deployment.over(protocol);
+overProtocols('a history that was broken when it came', deployment, (protocol) => {
   const whole = conversationOf([linesAbout('breaks, 1'), linesAbout('breaks, 2'), linesAbout('breaks, 3')]);
   const without = (index: number) => whole.filter((_, at) => at !== index);
 

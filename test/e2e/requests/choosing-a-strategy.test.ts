@@ -24,8 +24,7 @@ function chosenIn({ headers }: Response): (string | null)[] {
   return [headers.get('x-memory-mode'), headers.get('x-memory-source')];
 }
 
-overProtocols('settings that were made without a user', (protocol) => {
-  deployment.over(protocol);
+overProtocols('settings that were made without a user', deployment, (protocol) => {
   const set = (id: string, body: object, query = '') =>
     deployment.fetch(`/v1/conversations/${id}/memory${query}`, {
       method: 'PATCH',
@@ -65,8 +64,7 @@ overProtocols('settings that were made without a user', (protocol) => {
   });
 });
 
-overProtocols('the strategy', (protocol) => {
-  deployment.over(protocol);
+overProtocols('the strategy', deployment, (protocol) => {
   const compact = COMPACT_OLD_TURNS;
   const asHeader = { 'x-memory-strategy': JSON.stringify(compact) };
 
@@ -186,8 +184,7 @@ overProtocols('the strategy', (protocol) => {
   });
 });
 
-overProtocols('an agent that nobody knows', (protocol) => {
-  deployment.over(protocol);
+overProtocols('an agent that nobody knows', deployment, () => {
   it.each<[string, Said, string | null]>([
     ['the base URL', { path: '/agents/nobody/v1' }, null],
     ['the base URL after the version', { path: '/v1/agents/nobody' }, null],
@@ -235,8 +232,7 @@ overProtocols('an agent that nobody knows', (protocol) => {
   });
 });
 
-overProtocols('the base URL', (protocol) => {
-  deployment.over(protocol);
+overProtocols('the base URL', deployment, (protocol) => {
   it.each([
     '/v1',
     '',

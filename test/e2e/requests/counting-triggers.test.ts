@@ -7,9 +7,7 @@ import { overProtocols } from '../../support/deployment/protocol.ts';
 
 const deployment = deploy({ summarizer: true });
 
-overProtocols('a trigger that counts', (protocol) => {
-  deployment.over(protocol);
-
+overProtocols('a trigger that counts', deployment, () => {
   it.each([false, true])('compacts after a number of steps (stream: %s)', async (stream) => {
     const memory_strategy = { mode: 'compact', compact_trigger_steps: 5, compact_keep_steps: 2 };
     const caller = new AgentCaller(deployment, { memory_strategy, stream });

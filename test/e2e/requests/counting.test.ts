@@ -6,8 +6,7 @@ import { overProtocols } from '../../support/deployment/protocol.ts';
 
 const deployment = deploy({ vars: { TOKEN_FACTORS: '[{"family":"my-model","factor":2}]' } });
 
-overProtocols('the tokens of a request', (protocol) => {
-  deployment.over(protocol);
+overProtocols('the tokens of a request', deployment, () => {
   const messages = toolTalk('apples', 12);
 
   const tokensOf = async (model: string, fields: object = {}, stream = false): Promise<number> => {

@@ -23,7 +23,7 @@ const ENCODINGS: readonly [string, (text: string) => Buffer][] = [
 
 const messages = conversationOf([linesAbout('encodings, 1'), linesAbout('encodings, 2')]);
 
-overProtocols('a body that came encoded', (protocol) => {
+overProtocols('a body that came encoded', [], (protocol) => {
   const of = (fields: object) => JSON.stringify(protocol.body({ model: 'gpt-4.1', ...fields, messages }));
   const post = (body: Buffer, encoding: string, headers: object = {}) =>
     deployment.fetch(`/v1${protocol.path}`, {

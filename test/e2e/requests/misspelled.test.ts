@@ -17,9 +17,7 @@ const refused = (param: string, message: string) => [
   expect.objectContaining({ code: 'invalid_value', param, message: expect.stringContaining(message) }),
 ];
 
-overProtocols('what is almost a field or a header', (protocol) => {
-  deployment.over(protocol);
-
+overProtocols('what is almost a field or a header', deployment, () => {
   it.each([
     ['x-memory-strat', "the nearest known one is 'x-memory-strategy'"],
     ['x-memory-observer', "the nearest known one is 'x-memory-observe'"],

@@ -18,11 +18,7 @@ const STRATEGIES = {
   trim: { mode: 'trim', max_turns: 2, keep_last_n_turns: 1 },
 };
 
-overProtocols('a request that is observed', (protocol) => {
-  deployment.over(protocol);
-  observing.over(protocol);
-  sharing.over(protocol);
-
+overProtocols('a request that is observed', [deployment, observing, sharing], (protocol) => {
   it.each([
     ['whole', false],
     ['streamed', true],

@@ -19,8 +19,7 @@ const ownFields = {
   agent_type: 'chat',
 };
 
-overProtocols('the body in mode none', (protocol) => {
-  deployment.over(protocol);
+overProtocols('the body in mode none', deployment, (protocol) => {
   it('is sent byte for byte, with its white space, key order, numbers and escapes', async () => {
     const body = [
       '\r\n { "stream_options" :null,"seed": 12345678901234567890,\t"temperature":1.0 , "top_p":1E0,',
@@ -118,8 +117,7 @@ describe('the mark that /v1/compact puts on messages', () => {
   );
 });
 
-overProtocols('the headers that are sent', (protocol) => {
-  deployment.over(protocol);
+overProtocols('the headers that are sent', deployment, () => {
   it("are the caller’s, without Precis’s and the connection's", async () => {
     const own = {
       'x-memory-strategy': 'none',
@@ -148,8 +146,7 @@ overProtocols('the headers that are sent', (protocol) => {
   });
 });
 
-overProtocols('the answer to a request in mode none', (protocol) => {
-  deployment.over(protocol);
+overProtocols('the answer to a request in mode none', deployment, (protocol) => {
   it('is what the upstream answers, for the client whole', async () => {
     const { data, response } = await deployment
       .client()
@@ -199,8 +196,7 @@ overProtocols('the answer to a request in mode none', (protocol) => {
   });
 });
 
-overProtocols('a stream in mode none', (protocol) => {
-  deployment.over(protocol);
+overProtocols('a stream in mode none', deployment, () => {
   it('reaches the client with its usage, and no buffer may hold it', async () => {
     const { data, response } = await deployment
       .client()

@@ -47,9 +47,7 @@ const ALL = [
   'words',
 ];
 
-overProtocols('a receipt', (protocol) => {
-  deployment.over(protocol);
-
+overProtocols('a receipt', deployment, (protocol) => {
   const verify = async (body: object, receipt: unknown, headers: Record<string, string> = {}) => {
     const key = protocol.key(KEY);
     const response = await fetch(`${deployment.url}/v1/verify`, {

@@ -25,8 +25,7 @@ const steps = (count: number): Message[] => [
   ...Array.from({ length: count }, (_, at) => step(at)).flat(),
 ];
 
-overProtocols('a caller that sends its array every few steps', (protocol) => {
-  deployment.over(protocol);
+overProtocols('a caller that sends its array every few steps', deployment, (protocol) => {
   const send = async (conversation: string | undefined, count: number, stream: boolean, more = {}) => {
     const fields = { ...(conversation && { conversation_id: conversation }), stream, ...more };
     const { memory, headers } = await deployment.ask({

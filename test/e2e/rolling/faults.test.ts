@@ -36,8 +36,7 @@ async function untilHealthIs(health: string, of: Talk): Promise<void> {
   await until(`the conversation is ${health}`, async () => (await of.stored())?.health === health);
 }
 
-overProtocols('total_max_tokens', (protocol) => {
-  deployment.over(protocol);
+overProtocols('total_max_tokens', deployment, () => {
   /** Three rounds after the memory, and a question. */
   async function crowded() {
     const to = talk({ full_zone_turns: 3 });
@@ -125,8 +124,7 @@ overProtocols('total_max_tokens', (protocol) => {
   });
 });
 
-overProtocols('total_max_tokens without a memory', (protocol) => {
-  deployment.over(protocol);
+overProtocols('total_max_tokens without a memory', deployment, (protocol) => {
   const bounded = (overflow_policy: string, more: object = {}) => ({
     ...ALL,
     total_max_tokens: 3_000,
@@ -190,8 +188,7 @@ overProtocols('total_max_tokens without a memory', (protocol) => {
   });
 });
 
-overProtocols('a summarizer that is down', (protocol) => {
-  deployment.over(protocol);
+overProtocols('a summarizer that is down', deployment, () => {
   const patient = { retry_attempts: 2, retry_backoff_base_s: 0.01, degraded_retry_interval_s: 30 };
 
   it('is asked again a few times, and then the conversation is degraded', async () => {
@@ -397,8 +394,7 @@ overProtocols('a summarizer that is down', (protocol) => {
   });
 });
 
-overProtocols('a caller whose key is too short for a tenant', (protocol) => {
-  deployment.over(protocol);
+overProtocols('a caller whose key is too short for a tenant', deployment, () => {
   it('is forwarded without memory, and the answer says so', async () => {
     const headers = { authorization: 'Bearer ollama' };
     const to = new Talk(deployment, { conversation_id: 'short', memory_strategy: ALL }, headers);
@@ -411,8 +407,7 @@ overProtocols('a caller whose key is too short for a tenant', (protocol) => {
   });
 });
 
-overProtocols('a stored row', (protocol) => {
-  deployment.over(protocol);
+overProtocols('a stored row', deployment, () => {
   it('and the log hold neither the keys nor, the log, any content', async () => {
     const to = talk({ rolling_window_size: 6 });
     await to.rounds(1, 4);

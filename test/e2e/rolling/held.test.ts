@@ -43,8 +43,7 @@ function goingOn(messages: readonly object[], strategy: object): Talk {
 
 const shownIn = ({ view }: Said) => JSON.stringify(view);
 
-overProtocols('a memory_summary that covers more than the memory that is due', (protocol) => {
-  deployment.over(protocol);
+overProtocols('a memory_summary that covers more than the memory that is due', deployment, () => {
   it('is shown to its caller, and never gets into what is kept', async () => {
     const { token, messages, memory_summary } = await held();
     const to = goingOn(messages, { full_zone_turns: 2 });
@@ -81,8 +80,7 @@ overProtocols('a memory_summary that covers more than the memory that is due', (
   });
 });
 
-overProtocols('a memory_summary that covers less than the memory that is due', (protocol) => {
-  deployment.over(protocol);
+overProtocols('a memory_summary that covers less than the memory that is due', deployment, () => {
   it('is its caller’s alone as well', async () => {
     const { token, messages, memory_summary } = await held();
     const to = goingOn(messages, {});

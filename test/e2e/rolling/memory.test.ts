@@ -26,8 +26,7 @@ const windowOf = ({ start_sequence, end_sequence }: Memory) => [start_sequence, 
 const frontierOf = ({ response }: { response: Response }) => response.headers.get('x-memory-frontier');
 const textOf = (messages: readonly unknown[]) => JSON.stringify(messages);
 
-overProtocols('the window of a rolling memory', (protocol) => {
-  deployment.over(protocol);
+overProtocols('the window of a rolling memory', deployment, () => {
   it('grows with the rounds up to its size, and then starts later with each one', async () => {
     const to = talk();
 

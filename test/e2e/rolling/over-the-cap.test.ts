@@ -71,9 +71,7 @@ async function refusalOf(work: Promise<unknown>): Promise<APIError> {
   return thrown;
 }
 
-overProtocols('an array over the cap', (protocol) => {
-  deployment.over(protocol);
-
+overProtocols('an array over the cap', deployment, (protocol) => {
   /** By OpenAI's client. Resolves with the view that was sent. */
   async function ask(messages: readonly Message[], fields: Message): Promise<Message[]> {
     const body = { model: MODEL, ...fields, messages } as never;

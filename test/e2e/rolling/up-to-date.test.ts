@@ -15,9 +15,7 @@ type Message = Record<string, unknown>;
 let named = 0;
 const newId = () => `conversation ${++named}`;
 
-overProtocols('memory that is made in the background', (protocol) => {
-  deployment.over(protocol);
-
+overProtocols('memory that is made in the background', deployment, (protocol) => {
   const flush = (id: string, query = '', headers: Record<string, string> = {}) =>
     deployment.fetch(`/v1/conversations/${encodeURIComponent(id)}/memory/flush${query}`, {
       method: 'POST',

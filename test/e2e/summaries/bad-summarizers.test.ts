@@ -62,8 +62,7 @@ const BAD: [manner: Manner, error: string, calls: number][] = [
   ['loop', 'degenerate', 3],
 ];
 
-overProtocols('a summarizer', (protocol) => {
-  deployment.over(protocol);
+overProtocols('a summarizer', deployment, () => {
   describe.each(BAD)('that gives: %s', (manner, error, calls) => {
     it('is replaced by a digest, which stays until the frontier moves', async () => {
       deployment.summarizer.always(manner);
@@ -105,8 +104,7 @@ overProtocols('a summarizer', (protocol) => {
   });
 });
 
-overProtocols('after a failure', (protocol) => {
-  deployment.over(protocol);
+overProtocols('after a failure', deployment, () => {
   it('the summarizer rests: the next move asks nobody, and its digest stays too', async () => {
     deployment.summarizer.next('refusal');
     await ask('resting', conversation('weights', 4));
@@ -168,8 +166,7 @@ overProtocols('after a failure', (protocol) => {
   });
 });
 
-overProtocols('a summarizer that recovers', (protocol) => {
-  deployment.over(protocol);
+overProtocols('a summarizer that recovers', deployment, () => {
   it.each(['rate limit', 'server error', 'broken body', 'error sentence', 'length limit'] as Manner[])(
     'at its second attempt is believed: %s',
     async (manner) => {
@@ -198,8 +195,7 @@ overProtocols('a summarizer that recovers', (protocol) => {
   });
 });
 
-overProtocols('a summarizer that stops in the middle of its answer', (protocol) => {
-  deployment.over(protocol);
+overProtocols('a summarizer that stops in the middle of its answer', deployment, () => {
   it('is kept as a timeout', async () => {
     deployment.summarizer.always('hang in the body');
     await ask('half a timeout', conversation('balances', 4));
@@ -209,8 +205,7 @@ overProtocols('a summarizer that stops in the middle of its answer', (protocol) 
   });
 });
 
-overProtocols('in other forms of request', (protocol) => {
-  deployment.over(protocol);
+overProtocols('in other forms of request', deployment, () => {
   it('a stream is answered, and its report says so', async () => {
     deployment.summarizer.next('refusal');
 

@@ -44,9 +44,7 @@ async function talk(conversation_id: string, memory_strategy: object, newest: nu
   return { warnings, bought };
 }
 
-overProtocols('a client that sends its newest messages alone', (protocol) => {
-  deployment.over(protocol);
-
+overProtocols('a client that sends its newest messages alone', deployment, () => {
   it.each([
     ['summarize', 9, STRATEGIES.summarize],
     ['summarize', 13, STRATEGIES.summarize],

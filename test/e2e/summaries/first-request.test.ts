@@ -36,9 +36,7 @@ function upToFirst({ seen }: Pick<Sent, 'seen'>, first: Message): string {
   return body.slice(0, at + text.length);
 }
 
-overProtocols('the first request', (protocol) => {
-  deployment.over(protocol);
-
+overProtocols('the first request', deployment, (protocol) => {
   it.each([false, true])('stays before the summary that answers it: stream %s', async (stream) => {
     const messages = conversation(`apples ${stream}`, 4);
 

@@ -151,9 +151,7 @@ const WAYS: [string, (protocol: Protocol) => Promise<unknown>][] = [
   ],
 ];
 
-overProtocols('a gateway before the request’s upstream', (protocol) => {
-  deployment.over(protocol);
-
+overProtocols('a gateway before the request’s upstream', deployment, (protocol) => {
   it.each(WAYS)('gets for %s what the model’s call has', async (_, way) => {
     await way(protocol);
     await until('it is asked for a summary', () => asked().some(ofPrecis));

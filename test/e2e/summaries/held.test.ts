@@ -20,8 +20,7 @@ async function summaryOf(messages: Message[], fields: object = {}): Promise<NonN
   return memory.summary;
 }
 
-overProtocols('memory_summary', (protocol) => {
-  deployment.over(protocol);
+overProtocols('memory_summary', deployment, () => {
   it('serves its caller without a model and without stored state', async () => {
     const messages = conversation('apples', 4);
     const made = await ask(messages, { conversation_id: 'lost' });
@@ -151,8 +150,7 @@ overProtocols('memory_summary', (protocol) => {
   });
 });
 
-overProtocols('a memory_summary that does not fit', (protocol) => {
-  deployment.over(protocol);
+overProtocols('a memory_summary that does not fit', deployment, () => {
   it.each([
     [
       'of messages that were edited',

@@ -55,8 +55,7 @@ function read(from = 0): number[] {
 
 const upTo = (last: number, first = 1) => Array.from({ length: last - first + 1 }, (_, at) => first + at);
 
-overProtocols('a conversation of thirty turns', (protocol) => {
-  deployment.over(protocol);
+overProtocols('a conversation of thirty turns', deployment, () => {
   it('is read once, in portions of one size, and each version is built upon the one before', async () => {
     const conversation_id = 'thirty turns';
     const range = { from: 1, to: 30, by: 1 };
@@ -106,8 +105,7 @@ overProtocols('a conversation of thirty turns', (protocol) => {
   });
 });
 
-overProtocols('arrays that share a beginning', (protocol) => {
-  deployment.over(protocol);
+overProtocols('arrays that share a beginning', deployment, () => {
   it.each([
     ['under one id', { conversation_id: 'forked' }],
     ['without ids', {}],
@@ -170,8 +168,7 @@ overProtocols('arrays that share a beginning', (protocol) => {
   });
 });
 
-overProtocols('equal arrays', (protocol) => {
-  deployment.over(protocol);
+overProtocols('equal arrays', deployment, () => {
   it('of two tenants share nothing, not even under one id', async () => {
     const fields = { conversation_id: 'ours', user: 'u', memory_strategy: soon };
     const messages = conversation('vats', 4);
@@ -222,8 +219,7 @@ overProtocols('equal arrays', (protocol) => {
   });
 });
 
-overProtocols('the log', (protocol) => {
-  deployment.over(protocol);
+overProtocols('the log', deployment, () => {
   it('says what was summarized, and never what it was about', async () => {
     await ask(conversation('secret ingots', 4), { conversation_id: 'kennings', memory_strategy: soon });
 

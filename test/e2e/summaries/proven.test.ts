@@ -25,8 +25,7 @@ describe.each([
 ])('a summary of mode $mode', (mode) => {
   const memory_strategy = { ...mode, summary_max_tokens: 300, keep_first_user: false };
 
-  overProtocols('in all its requests', (protocol) => {
-    deployment.over(protocol);
+  overProtocols('in all its requests', deployment, () => {
     const ask = (messages: Message[], fields = {}): Promise<Asked> =>
       deployment.ask({ memory_strategy, ...fields, messages });
     const shownIn = ({ seen }: Asked): string => {

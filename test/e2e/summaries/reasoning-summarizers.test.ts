@@ -93,9 +93,7 @@ async function summarised(name: string, most: number, thought: number) {
   return { seen, summary: memory.summary };
 }
 
-overProtocols('a summarizer that reasons', (protocol) => {
-  deployment.over(protocol);
-
+overProtocols('a summarizer that reasons', deployment, () => {
   it.each(CASES)('%s writes %i tokens whole after %i of reasoning', async (name, most, thought) => {
     const { seen, summary } = await summarised(name, most, thought);
     expect(asked).toHaveLength(1);

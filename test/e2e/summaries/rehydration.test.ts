@@ -61,9 +61,7 @@ const pathsIn = (text: string): string[] =>
 /** The body without its closing brackets. The messages are last in it. */
 const open = ({ seen }: Asked): string => seen.rawBody.toString().slice(0, -2);
 
-overProtocols('rehydrate', (protocol) => {
-  deployment.over(protocol);
-
+overProtocols('rehydrate', deployment, (protocol) => {
   it.each([false, true])(
     'puts the outputs that were used last after the summary, and reports them (streamed: %s)',
     async (stream) => {

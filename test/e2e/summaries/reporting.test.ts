@@ -26,8 +26,7 @@ function usageIn(text: string): unknown {
     .find((usage) => usage);
 }
 
-overProtocols('the report of a summary', (protocol) => {
-  deployment.over(protocol);
+overProtocols('the report of a summary', deployment, () => {
   it.each([
     ['in the body', {}],
     ['in a stream', { stream: true, stream_options: { include_usage: true } }],
@@ -125,8 +124,7 @@ overProtocols('the report of a summary', (protocol) => {
   });
 });
 
-overProtocols('the transcript of what a summary covers', (protocol) => {
-  deployment.over(protocol);
+overProtocols('the transcript of what a summary covers', deployment, () => {
   it('holds the messages unchanged, and can be searched', async () => {
     const messages = conversation('cherries', 4);
     const { memory } = await deployment.ask({ memory_strategy: strategy, messages });
@@ -187,8 +185,7 @@ overProtocols('the transcript of what a summary covers', (protocol) => {
   });
 });
 
-overProtocols('a recorded conversation', (protocol) => {
-  deployment.over(protocol);
+overProtocols('a recorded conversation', deployment, () => {
   it('is summarized move by move, each message is read once, and the upstream accepts every view', async () => {
     const { model, tools } = recording;
     const memory_strategy = { mode: 'summarize', token_budget: 20_000, summary_max_tokens: 1_000 };

@@ -68,9 +68,7 @@ const strategy = { mode: 'summarize', context_limit: 4, keep_last_n_turns: 2, ke
 
 const fits = ({ prompt, answer }: Asked): boolean => prompt + answer <= model.window;
 
-overProtocols('a summarizer with a small window', (protocol) => {
-  deployment.over(protocol);
-
+overProtocols('a summarizer with a small window', deployment, (protocol) => {
   it.each(
     Object.entries(WORDS).flatMap(([name, words]) =>
       [8_192, 12_288].map((window) => [name, window, words] as const),

@@ -26,8 +26,7 @@ function open({ seen }: Asked): string {
   return seen.rawBody.toString().slice(0, -2);
 }
 
-overProtocols('below the limit', (protocol) => {
-  deployment.over(protocol);
+overProtocols('below the limit', deployment, (protocol) => {
   it('the body is sent byte for byte, and nobody is asked for a summary', async () => {
     const messages = JSON.stringify(protocol.elements(conversation('pears', 3)));
     const body = `{ "model":"gpt-4.1", "metadata":{"n":12345678901234567},\n"messages":${messages} }`;
@@ -54,8 +53,7 @@ overProtocols('below the limit', (protocol) => {
   });
 });
 
-overProtocols('at the limit of turns', (protocol) => {
-  deployment.over(protocol);
+overProtocols('at the limit of turns', deployment, () => {
   it('the view is the preamble, the shadow line, the summary, and the unchanged tail', async () => {
     const messages = conversation('apples', 4);
     const memory_strategy = { ...strategy, keep_first_user: false };
@@ -197,8 +195,7 @@ overProtocols('at the limit of turns', (protocol) => {
   });
 });
 
-overProtocols('over a budget of tokens', (protocol) => {
-  deployment.over(protocol);
+overProtocols('over a budget of tokens', deployment, () => {
   it('whole turns are summarized, and the view fits the budget', async () => {
     const memory_strategy = { mode: 'summarize', token_budget: 2_500, keep_last_n_turns: 2 };
     const messages = conversation('olives', 5);
@@ -277,8 +274,7 @@ overProtocols('over a budget of tokens', (protocol) => {
   });
 });
 
-overProtocols('a conversation that changes its tail', (protocol) => {
-  deployment.over(protocol);
+overProtocols('a conversation that changes its tail', deployment, () => {
   it('may end with an assistant message, or go on with two questions at once', async () => {
     const messages = conversation('sloes', 4);
     const answered = [...messages.slice(0, -1), ...turn('sloes', 4)];

@@ -25,8 +25,7 @@ const shared = deploy({
 });
 const narrow = deploy({ summarizer: true, vars: { SUMMARIZER_WINDOW_TOKENS: '8000' } });
 
-overProtocols('a deployment with a summarizer of its own', (protocol) => {
-  offering.over(protocol);
+overProtocols('a deployment with a summarizer of its own', offering, () => {
   it("asks it with its own model and key, and never with the caller's key", async () => {
     await offering.chat(
       { model: 'gpt-4.1', memory_strategy: strategy, messages: conversation('apples', 4) },
@@ -134,9 +133,7 @@ overProtocols('a deployment with a summarizer of its own', (protocol) => {
   });
 });
 
-overProtocols('a deployment that names a model of the upstream alone', (protocol) => {
-  named.over(protocol);
-
+overProtocols('a deployment that names a model of the upstream alone', named, () => {
   it.each([
     ['gpt-4.1-nano', {}],
     ['o4-mini', { summarizer_model: 'o4-mini' }],
@@ -153,8 +150,7 @@ overProtocols('a deployment that names a model of the upstream alone', (protocol
   });
 });
 
-overProtocols('a deployment without a summarizer', (protocol) => {
-  plain.over(protocol);
+overProtocols('a deployment without a summarizer', plain, () => {
   it.each([
     ['whole', {}],
     ['streaming', { stream: true }],
@@ -242,8 +238,7 @@ overProtocols('a deployment without a summarizer', (protocol) => {
   });
 });
 
-overProtocols('a deployment with access keys and no summarizer', (protocol) => {
-  shared.over(protocol);
+overProtocols('a deployment with access keys and no summarizer', shared, (protocol) => {
   it("asks the upstream with the deployment's key, and never with the access key", async () => {
     shared.upstream.next(summarize);
 
@@ -260,8 +255,7 @@ overProtocols('a deployment with access keys and no summarizer', (protocol) => {
   });
 });
 
-overProtocols('a summarizer with a small window', (protocol) => {
-  narrow.over(protocol);
+overProtocols('a summarizer with a small window', narrow, () => {
   const memory_strategy = { ...strategy, summary_max_tokens: 512 };
 
   async function memoriesOf(conversation: string) {

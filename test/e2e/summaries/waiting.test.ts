@@ -19,8 +19,7 @@ async function memoryOf(conversation: string): Promise<{ health?: string; status
   return { ...memory, statuses: memory.memories?.map(({ status }) => status) ?? [] };
 }
 
-overProtocols('a caller who leaves while a summary is being made', (protocol) => {
-  deployment.over(protocol);
+overProtocols('a caller who leaves while a summary is being made', deployment, () => {
   it('has paid for it: the next request finds it', async () => {
     deployment.summarizer.next('slow');
     const fields = { memory_strategy: strategy, conversation_id: 'left' };

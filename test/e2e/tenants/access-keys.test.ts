@@ -32,8 +32,7 @@ function seenHeaders(): string {
   return JSON.stringify(deployment.upstream.requests.map(({ headers }) => headers));
 }
 
-overProtocols('a caller with an access key', (protocol) => {
-  deployment.over(protocol);
+overProtocols('a caller with an access key', deployment, (protocol) => {
   it("is served with the deployer's key, and its own is never sent", async () => {
     const client = deployment.client({ apiKey: alice });
 
@@ -159,8 +158,7 @@ overProtocols('a caller with an access key', (protocol) => {
   });
 });
 
-overProtocols('a ref of a tenant with an access key', (protocol) => {
-  deployment.over(protocol);
+overProtocols('a ref of a tenant with an access key', deployment, () => {
   let ref = '';
   beforeAll(async () => {
     const { memory } = (await (await deployment.chat(request, withKey(alice))).json()) as WithMemory;
@@ -186,8 +184,7 @@ overProtocols('a ref of a tenant with an access key', (protocol) => {
   });
 });
 
-overProtocols('responses of a shared account', (protocol) => {
-  deployment.over(protocol);
+overProtocols('responses of a shared account', deployment, () => {
   const ask = (fields: object) =>
     deployment.postTo(
       '/v1/responses',
@@ -217,8 +214,7 @@ overProtocols('responses of a shared account', (protocol) => {
   );
 });
 
-overProtocols('the routes of a shared account', (protocol) => {
-  deployment.over(protocol);
+overProtocols('the routes of a shared account', deployment, () => {
   it.each([
     ['GET', '/v1/files'],
     ['POST', '/v1/files'],

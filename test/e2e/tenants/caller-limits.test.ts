@@ -33,9 +33,7 @@ async function errorOf(asked: Promise<unknown>): Promise<InstanceType<typeof Ope
   throw new Error('there is no error of the API');
 }
 
-overProtocols('a caller over its limits', (protocol) => {
-  deployment.over(protocol);
-
+overProtocols('a caller over its limits', deployment, () => {
   it('gets a RateLimitError with code and time, once, before the upstream is asked', async () => {
     const client = deployment.client({ apiKey: KEYS.spender, maxRetries: 2 });
     const error = await errorOf(client.chat.completions.create(question));

@@ -27,8 +27,7 @@ const explicit = deploy({
 const invalid = deploy({ vars: { ISOLATION: '{"user_key":"a..b"}' } });
 const deployment = deploy({ vars: summarizer.vars });
 
-overProtocols('a deployment that says where user and conversation are', (protocol) => {
-  explicit.over(protocol);
+overProtocols('a deployment that says where user and conversation are', explicit, (protocol) => {
   // OpenAI's metadata may only have strings; other upstreams accept any value.
   const metadata = (user_id?: string, id?: string) => ({ metadata: { user_id, session: { id } } });
   const ask = (fields: object, headers = {}) =>
@@ -135,8 +134,7 @@ overProtocols('a deployment that says where user and conversation are', (protoco
   });
 });
 
-overProtocols('a deployment whose ISOLATION is not valid', (protocol) => {
-  invalid.over(protocol);
+overProtocols('a deployment whose ISOLATION is not valid', invalid, () => {
   it('says so on every request', async () => {
     const response = await invalid.chat({ model: 'gpt-4.1-mini', messages });
 

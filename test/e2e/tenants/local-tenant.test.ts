@@ -13,7 +13,7 @@ function requestAbout(topic: string) {
   return { model: 'llama', messages, memory_strategy: COMPACT_OLD_TURNS, memory_report: true };
 }
 
-overProtocols('a deployment with LOCAL_TENANT', (protocol) => {
+overProtocols('a deployment with LOCAL_TENANT', [], (protocol) => {
   const deployment = deploy({ vars: { LOCAL_TENANT: 'me' } });
   deployment.over(protocol);
   const refsOf = async (topic: string, key: string): Promise<string[]> => {

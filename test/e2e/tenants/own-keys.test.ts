@@ -29,8 +29,7 @@ async function listingOf(key: string): Promise<unknown[]> {
   return [response.status, error?.code];
 }
 
-overProtocols('a placeholder instead of a key', (protocol) => {
-  deployment.over(protocol);
+overProtocols('a placeholder instead of a key', deployment, (protocol) => {
   it.each(['ollama', 'EMPTY', 'nineteen-characters'])(
     'is sent, and the view names no refs: %s',
     async (key) => {
@@ -68,8 +67,7 @@ overProtocols('a placeholder instead of a key', (protocol) => {
   });
 });
 
-overProtocols('a key that the upstream does not know', (protocol) => {
-  deployment.over(protocol);
+overProtocols('a key that the upstream does not know', deployment, (protocol) => {
   const key = 'sk-invalid-a-key-that-was-made-up';
 
   it("writes nothing: the view stays in full, and the upstream's refusal is relayed", async () => {
@@ -116,8 +114,7 @@ overProtocols('a key that the upstream does not know', (protocol) => {
   });
 });
 
-overProtocols('a key that the upstream accepts', (protocol) => {
-  deployment.over(protocol);
+overProtocols('a key that the upstream accepts', deployment, (protocol) => {
   it('is asked about once, with the account that the caller names, and then remembered', async () => {
     const key = 'sk-a-key-that-is-asked-about-once';
     const account = { 'openai-organization': 'org-1', 'openai-project': 'proj-1' };
@@ -145,8 +142,7 @@ overProtocols('a key that the upstream accepts', (protocol) => {
   });
 });
 
-overProtocols('the log', (protocol) => {
-  deployment.over(protocol);
+overProtocols('the log', deployment, () => {
   it('holds neither keys nor content, whatever happens', async () => {
     const secret = 'sk-a-key-that-must-not-be-logged';
     const invalid = 'sk-invalid-key-that-must-not-be-logged';

@@ -58,11 +58,7 @@ async function refusal(response: Response): Promise<unknown[]> {
   return [response.status, error?.type, error?.code, error?.param];
 }
 
-overProtocols('what is sent with the key of a shared account', (protocol) => {
-  deployment.over(protocol);
-  opened.over(protocol);
-  ownKeys.over(protocol);
-
+overProtocols('what is sent with the key of a shared account', [deployment, opened, ownKeys], (protocol) => {
   const routes = (
     on: typeof deployment,
   ): [string, (headers: Record<string, string>) => Promise<Response>][] => [
@@ -265,9 +261,7 @@ overProtocols('what is sent with the key of a shared account', (protocol) => {
   });
 });
 
-overProtocols('what callers learn of a shared account', (protocol) => {
-  deployment.over(protocol);
-  ownKeys.over(protocol);
+overProtocols('what callers learn of a shared account', [deployment, ownKeys], () => {
   const answered = {
     error: {
       message:

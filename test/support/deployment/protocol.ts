@@ -3,8 +3,7 @@
  * translates between them and the wire: the body that is sent, the request that the upstream sees,
  * the answer. So one suite runs over both protocols with a single Worker:
  *
- *     overProtocols('what it is about', (protocol) => {
- *       deployment.over(protocol);
+ *     overProtocols('what it is about', deployment, (protocol) => {
  */
 
 import {
@@ -98,9 +97,29 @@ export const RESPONSES: Protocol = {
 
 export const PROTOCOLS = [CHAT, RESPONSES];
 
-/** Cases that are the same over each protocol; by day each runs over one of them. */
-export function overProtocols(title: string, block: (protocol: Protocol) => void): void {
-  inTurn(PROTOCOLS, ({ name }) => `${title}, over ${name}`, block);
+/**
+ * Cases that are the same over each protocol; by day each runs over one of them.
+ *
+ * @param deployments which speak it during the block
+ */
+export function overProtocols(
+  title: string,
+  deployments: Speaking | readonly Speaking[],
+  block: (protocol: Protocol) => void,
+): void {
+  inTurn(
+    PROTOCOLS,
+    ({ name }) => `${title}, over ${name}`,
+    (protocol) => {
+      for (const deployment of [deployments].flat()) deployment.over(protocol);
+      block(protocol);
+    },
+  );
+}
+
+interface Speaking {
+  /** Sets the protocol for the tests of the current block. */
+  over(protocol: Protocol): void;
 }
 
 const COMPLETIONS = '/chat/completions';
