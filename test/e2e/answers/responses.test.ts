@@ -6,6 +6,7 @@ import { type Behaviour, respond } from '../../../tools/upstream/behaviours.ts';
 import { asResponses } from '../../../tools/upstream/items.ts';
 import { eventsOf } from '../../../tools/upstream/response.ts';
 import { agentRun } from '../../support/clients/agent-run.ts';
+import { assistant, user } from '../../support/conversations/chat.ts';
 import { deploy, KEY } from '../../support/deployment/deployment.ts';
 import { until } from '../../support/deployment/polling.ts';
 
@@ -76,7 +77,7 @@ describe.each([false, true])('an agent over the Responses API (streamed: %s)', (
   it('has its old turns summarized', async () => {
     const words = Array.from({ length: 400 }, (_, at) => `word${at}`).join(' ');
     const input = Array.from({ length: 6 }, (_, turn) => [
-      { role: 'user', content: `Question ${turn}: ${words}` },
+      user(`Question ${turn}: ${words}`),
       {
         type: 'message',
         role: 'assistant',
@@ -84,14 +85,10 @@ describe.each([false, true])('an agent over the Responses API (streamed: %s)', (
       },
     ]).flat();
     const memory_strategy = { mode: 'summarize', context_limit: 4, keep_last_n_turns: 1 };
-    const { memory } = await ask(
-      { model: 'gpt-4.1', input: [...input, { role: 'user', content: 'Go on.' }] },
-      stream,
-      {
-        memory_strategy,
-        conversation_id: `summarised ${stream}`,
-      },
-    );
+    const { memory } = await ask({ model: 'gpt-4.1', input: [...input, user('Go on.')] }, stream, {
+      memory_strategy,
+      conversation_id: `summarised ${stream}`,
+    });
     expect(memory.applied_edits.map(({ type }) => type)).toEqual(['summarize']);
     const sent = lastBody().input as Json[];
     expect(JSON.stringify(sent)).toContain('<session_summary');
@@ -101,7 +98,7 @@ describe.each([false, true])('an agent over the Responses API (streamed: %s)', (
 
 describe('a conversation over the Responses API', () => {
   it('is archived unchanged', async () => {
-    const input = [{ role: 'user', content: 'Where are the quinces?' }];
+    const input = [user('Where are the quinces?')];
     await ask({ model: 'gpt-4.1', input }, false, {
       memory_strategy: { mode: 'trim', max_turns: 9, archive: true },
       conversation_id: 'archived items',
@@ -113,7 +110,7 @@ describe('a conversation over the Responses API', () => {
     await until('the conversation is archived', async () => (await archived()).length === 2);
     expect((await archived()).map(({ message }) => message)).toEqual([
       input[0],
-      { role: 'assistant', content: 'This is what the upstream has to say.' },
+      assistant('This is what the upstream has to say.'),
     ]);
   });
 });
@@ -132,7 +129,7 @@ describe('a stream whose last event lists nothing', () => {
   };
   const say = async (memory_strategy: object, conversation_id: string) => {
     deployment.upstream.next(listsNothing);
-    const input = [{ role: 'user', content: 'Where are the quinces?' }];
+    const input = [user('Where are the quinces?')];
     const response = await deployment.postTo('/v1/responses', {
       model: 'gpt-4.1',
       input,
@@ -151,10 +148,7 @@ describe('a stream whose last event lists nothing', () => {
     const stored = await say({ mode: 'trim', max_turns: 9, archive: true }, 'unlisted');
     const archived = async () => ((await stored('messages')).data ?? []) as Json[];
     await until('the answer is archived', async () => (await archived()).length === 2);
-    expect((await archived())[1]?.message).toEqual({
-      role: 'assistant',
-      content: 'This is what the upstream has to say.',
-    });
+    expect((await archived())[1]?.message).toEqual(assistant('This is what the upstream has to say.'));
   });
 
   it('F20: closes its round in rolling memory', async () => {
@@ -187,10 +181,7 @@ describe('what is not edited', () => {
     [
       'an item that is only referred to',
       {
-        input: [
-          { type: 'item_reference', id: 'msg_1' },
-          { role: 'user', content: 'Go on.' },
-        ],
+        input: [{ type: 'item_reference', id: 'msg_1' }, user('Go on.')],
       },
     ],
   ])('is a request with %s, and the report says so', async (_, fields) => {
@@ -218,7 +209,7 @@ describe('what is not edited', () => {
 
   it('is reasoning, which goes with the call that it has led to', async () => {
     const turn = (name: string): Json[] => [
-      { role: 'user', content: `Look for ${name}.` },
+      user(`Look for ${name}.`),
       { type: 'reasoning', id: `rs_${name}`, summary: [], encrypted_content: 'x'.repeat(200) },
       { type: 'function_call', call_id: `call_${name}`, name: 'search', arguments: '{"for":"it"}' },
       { type: 'function_call_output', call_id: `call_${name}`, output: `${name} `.repeat(400) },
@@ -228,12 +219,7 @@ describe('what is not edited', () => {
         content: [{ type: 'output_text', text: 'Found.', annotations: [] }],
       },
     ];
-    const input = [
-      ...turn('apples'),
-      ...turn('pears'),
-      ...turn('plums'),
-      { role: 'user', content: 'Thanks.' },
-    ];
+    const input = [...turn('apples'), ...turn('pears'), ...turn('plums'), user('Thanks.')];
     const compacted = await ask({ model: 'gpt-4.1', input }, false, {
       memory_strategy: { mode: 'compact', compact_trigger_turns: 1, compact_keep: 1 },
     });

@@ -5,7 +5,7 @@ import type { Report } from '../../../src/memory/plan/report.ts';
 import { type Behaviour, behave } from '../../../tools/upstream/behaviours.ts';
 import type { RecordedRequest } from '../../../tools/upstream/recorded-request.ts';
 import { image } from '../../support/clients/agent-run.ts';
-import { calls } from '../../support/conversations/chat.ts';
+import { assistant, calls, user } from '../../support/conversations/chat.ts';
 import { askByClient } from '../../support/deployment/asked-by-client.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { deployMessages } from '../../support/deployment/messages-deployment.ts';
@@ -62,18 +62,15 @@ const shot = (at: number): Json[] => [
 ];
 /** Screenshots as outputs of tools. */
 const clicked = (shots: number): Json[] => [
-  { role: 'user', content: 'Click through all pages.' },
+  user('Click through all pages.'),
   ...Array.from({ length: shots }, (_, at) => shot(at)).flat(),
 ];
 /** Images and files of the user, in turn. */
 const attached = (turns: number): Json[] => [
-  { role: 'user', content: 'I will show you pages.' },
+  user('I will show you pages.'),
   ...Array.from({ length: turns }, (_, at) => [
-    { role: 'assistant', content: `I have seen ${at}.` },
-    {
-      role: 'user',
-      content: [{ type: 'text', text: `Page ${at}.` }, at % 2 === 0 ? image(`page ${at}`, SHOT) : pdf(at)],
-    },
+    assistant(`I have seen ${at}.`),
+    user([{ type: 'text', text: `Page ${at}.` }, at % 2 === 0 ? image(`page ${at}`, SHOT) : pdf(at)]),
   ]).flat(),
 ];
 const pdf = (at: number): Json => {
@@ -165,7 +162,7 @@ overProtocols('a body that is too large', deployment, () => {
     refusal = ['HTML', 413, NGINX];
     const key = newKey();
     await ask(key, thread(1));
-    const messages = [{ role: 'user', content: [{ type: 'text', text: 'Look.' }, image('one', 300_000)] }];
+    const messages = [user([{ type: 'text', text: 'Look.' }, image('one', 300_000)])];
     await expect(ask(key, messages)).rejects.toMatchObject({ status: 413 });
     expect(deployment.chats()).toHaveLength(2);
   });
@@ -202,23 +199,20 @@ describe('a body of Messages that is too large', () => {
     return { type, source: { type: 'base64', media_type, data } };
   };
   const result = (at: number): Json[] => [
-    { role: 'assistant', content: [{ type: 'tool_use', id: `toolu_${at}`, name: 'screenshot', input: {} }] },
-    {
-      role: 'user',
-      content: [
-        {
-          type: 'tool_result',
-          tool_use_id: `toolu_${at}`,
-          content: [{ type: 'text', text: `Screen ${at}.` }, media(at)],
-        },
-      ],
-    },
+    assistant([{ type: 'tool_use', id: `toolu_${at}`, name: 'screenshot', input: {} }]),
+    user([
+      {
+        type: 'tool_result',
+        tool_use_id: `toolu_${at}`,
+        content: [{ type: 'text', text: `Screen ${at}.` }, media(at)],
+      },
+    ]),
   ];
   const asking = (shots: number): Json => ({
     tools: [{ name: 'screenshot', description: 'Shows the screen.', input_schema: { type: 'object' } }],
     memory_strategy: { mode: 'auto' },
     messages: [
-      { role: 'user', content: 'Click through all pages.' },
+      user('Click through all pages.'),
       ...Array.from({ length: shots }, (_, at) => result(at)).flat(),
     ],
   });

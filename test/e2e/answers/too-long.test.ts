@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { Report } from '../../../src/memory/plan/report.ts';
 import { type Behaviour, behave, sendJson, tokensOf } from '../../../tools/upstream/behaviours.ts';
 import type { RecordedRequest } from '../../../tools/upstream/recorded-request.ts';
-import { step } from '../../support/conversations/chat.ts';
+import { assistant, result, step, system } from '../../support/conversations/chat.ts';
 import { linesAbout } from '../../support/conversations/conversations.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { collect } from '../../support/deployment/event-stream.ts';
@@ -46,9 +46,9 @@ const LINES = 84;
 const turn = (topic: string): Message[] => [
   { role: 'user', content: `Read the file about ${topic}.` },
   ...step(`call_${topic}`, 'read_file', linesAbout(topic, LINES)),
-  { role: 'assistant', content: `I have read all about ${topic}.` },
+  assistant(`I have read all about ${topic}.`),
 ];
-const PREAMBLE: Message = { role: 'system', content: 'You help with files. Never delete one.' };
+const PREAMBLE: Message = system('You help with files. Never delete one.');
 /** A number of turns, and a question. */
 const talk = (turns: number): Message[] => [
   PREAMBLE,
@@ -208,12 +208,7 @@ overProtocols('an upstream that says the context is too long', deployment, (prot
 overProtocols('a view that was counted by nobody', deployment, () => {
   it('F6: gets a smaller view of a large body that was not planned for the sake of its key', async () => {
     const [read, call, , said] = turn('much');
-    const messages = [
-      read,
-      call,
-      { role: 'tool', tool_call_id: 'call_much', content: linesAbout('much', 60_000) },
-      said,
-    ];
+    const messages = [read, call, result('call_much', linesAbout('much', 60_000)), said];
     const compact = { mode: 'compact', token_budget: 5_000, compact_keep: 0 };
 
     const { headers, asked } = await send('EMPTY', compact, [

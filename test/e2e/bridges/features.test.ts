@@ -5,7 +5,7 @@ import type { RunEvent } from '../../../src/memory/run/event.ts';
 import { type Behaviour, behave, respond } from '../../../tools/upstream/behaviours.ts';
 import type { RecordedRequest } from '../../../tools/upstream/recorded-request.ts';
 import { mapped } from '../../support/clients/mapped-answers.ts';
-import { lines } from '../../support/conversations/chat.ts';
+import { assistant, lines, user } from '../../support/conversations/chat.ts';
 import { deployMessages, MESSAGES_KEY } from '../../support/deployment/messages-deployment.ts';
 import {
   SUMMARIZER_KEY,
@@ -95,7 +95,7 @@ function opening(name: string): Message[] {
   const id = `call_${++made}`;
   const read = { id, type: 'function', function: { name: 'read_file', arguments: `{"path":"${name}.ts"}` } };
   return [
-    { role: 'user', content: `Change line 300 of ${name}.ts.` },
+    user(`Change line 300 of ${name}.ts.`),
     { role: 'assistant', content: null, tool_calls: [read] },
     { role: 'tool', tool_call_id: id, content: FILE },
   ];
@@ -174,12 +174,8 @@ describe.each(APIS.flatMap((one) => [false, true].map((stream) => ({ ...one, str
       expect(sent.map(thoughtsIn)).toEqual([1, 0, 2]);
 
       const summarize = { mode: 'summarize', context_limit: 3, keep_last_n_turns: 1 };
-      for (let turn = 0; turn < 4; turn++)
-        messages.push(
-          { role: 'user', content: `And ${turn}?` },
-          { role: 'assistant', content: `Yes, ${turn}.` },
-        );
-      messages.push({ role: 'user', content: 'So?' });
+      for (let turn = 0; turn < 4; turn++) messages.push(user(`And ${turn}?`), assistant(`Yes, ${turn}.`));
+      messages.push(user('So?'));
       const summaries = [];
       for (const upstream_api of [api, 'chat', api]) {
         const { rawBody } = await over(upstream_api, { memory_strategy: { ...summarize, upstream_api } });
@@ -196,13 +192,13 @@ describe.each(APIS.flatMap((one) => [false, true].map((stream) => ({ ...one, str
         const id = `call_${++made}`;
         const call = { id, type: 'function', function: { name: 'read_file', arguments: '{}' } };
         return [
-          { role: 'user', content: `Read ${turn} of ${api} ${stream}.` },
+          user(`Read ${turn} of ${api} ${stream}.`),
           { role: 'assistant', content: null, tool_calls: [call] },
           { role: 'tool', tool_call_id: id, content: `${turn} ${read}` },
-          { role: 'assistant', content: 'I have read it.' },
+          assistant('I have read it.'),
         ];
       });
-      messages.push({ role: 'user', content: 'So?' });
+      messages.push(user('So?'));
       const window = { type: 'window', tokens: 9_000 } as const;
       deployment.openai.become({ responses: window, chat: window });
       deployment.upstream.become({ messages: window });
@@ -278,9 +274,9 @@ describe.each(APIS)('a stream over $api that fails before its first word', ({ ap
     fails({ code: 'context_length_exceeded', type: 'invalid_request_error', message: 'prompt is too long' });
     const files = ['a', 'b', 'c', 'd', 'e', 'f'].flatMap((name) => [
       ...opening(name),
-      { role: 'assistant', content: 'I have read it.' },
+      assistant('I have read it.'),
     ]);
-    const given = await mapped(await askWith([...files, { role: 'user', content: 'So?' }], 'long'));
+    const given = await mapped(await askWith([...files, user('So?')], 'long'));
     expect(given).toMatchObject({ status: 200, isWhole: true });
     const [whole = 0, less = 0, ...more] = asked().map(({ rawBody }) => rawBody.length);
     expect(more).toEqual([]);

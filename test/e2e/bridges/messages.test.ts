@@ -2,6 +2,7 @@
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import type { Report } from '../../../src/memory/plan/report.ts';
+import { assistant, result, system, user } from '../../support/conversations/chat.ts';
 import type { WithMemory } from '../../support/deployment/memory-report.ts';
 import { deployMessages, MESSAGES_KEY } from '../../support/deployment/messages-deployment.ts';
 
@@ -85,10 +86,7 @@ const thinkingIn = (body: Json): number =>
     .filter(({ type }) => type === 'thinking').length;
 
 async function loop(steps: number, more: Json = {}) {
-  const messages: Message[] = [
-    { role: 'system', content: SYSTEM },
-    { role: 'user', content: `Look. ${JSON.stringify(more)}` },
-  ];
+  const messages: Message[] = [system(SYSTEM), user(`Look. ${JSON.stringify(more)}`)];
   const reports: Report[] = [];
   const usages: ChatUsage[] = [];
   for (let step = 0; step < steps; step++) {
@@ -98,7 +96,7 @@ async function loop(steps: number, more: Json = {}) {
     if (!message) throw new Error('no message');
     messages.push(back(message));
     for (const { id } of (message.tool_calls ?? []) as { id: string }[])
-      messages.push({ role: 'tool', tool_call_id: id, content: `seen ${step}` });
+      messages.push(result(id, `seen ${step}`));
   }
   return { messages, reports, usages };
 }
@@ -112,12 +110,9 @@ describe.each([
 ])('chat over Messages, %s', (_, more) => {
   it('keeps the thinking of each answer of a tool loop', async () => {
     const { messages, reports } = await loop(STEPS, more);
-    const { message, finish_reason, usage, memory } = await ask(
-      [...messages, { role: 'user', content: 'How far?' }],
-      more,
-    );
+    const { message, finish_reason, usage, memory } = await ask([...messages, user('How far?')], more);
 
-    expect(message).toMatchObject({ role: 'assistant', content: 'So far.' });
+    expect(message).toMatchObject(assistant('So far.'));
     expect(finish_reason).toBe('stop');
     expect(usage?.prompt_tokens).toBeGreaterThan(0);
     expect(memory.upstream_api).toMatchObject({ api: 'messages', because: 'setting', kept_answers: STEPS });
@@ -136,10 +131,10 @@ describe.each([
   it('sends an answer that was edited in the plain form, and no later one with its thinking', async () => {
     const { messages } = await loop(4, { ...more, user: 'edits' });
     const edited = messages.map((message, index) =>
-      index === 2 ? { role: 'assistant', content: 'I have looked myself.' } : message,
+      index === 2 ? assistant('I have looked myself.') : message,
     );
     const rest = edited.filter((__, index) => index !== 3);
-    const { message } = await ask([...rest, { role: 'user', content: 'How far?' }], {
+    const { message } = await ask([...rest, user('How far?')], {
       ...more,
       user: 'edits',
     });
@@ -162,7 +157,7 @@ describe('chat over Messages', () => {
       read,
       all,
     }));
-    const messages: Json[] = [{ role: 'user', content: 'Look. {"user":"billed"}' }];
+    const messages: Json[] = [user('Look. {"user":"billed"}')];
     const tools = TOOLS.map(({ function: { name, parameters } }) => ({ name, input_schema: parameters }));
     const native: typeof bridged = [];
     for (let step = 0; step < 12; step++) {
@@ -180,7 +175,7 @@ describe('chat over Messages', () => {
       const results = called.map(({ id }) => ({
         ...{ type: 'tool_result', tool_use_id: id, content: `seen ${step}` },
       }));
-      messages.push({ role: 'assistant', content: message.content }, { role: 'user', content: results });
+      messages.push(assistant(message.content), user(results));
     }
     expect(shareOf(bridged)).toBeGreaterThan(0.5);
     expect(shareOf(bridged)).toBeGreaterThan(shareOf(native) - 0.01);
@@ -193,14 +188,14 @@ describe('chat over Messages', () => {
       status: 429,
       body: { type: 'error', error: { type: 'rate_limit_error', message } },
     });
-    await expect(ask([{ role: 'user', content: 'Look.' }])).rejects.toMatchObject({
+    await expect(ask([user('Look.')])).rejects.toMatchObject({
       status: 429,
       error: { message },
     });
   });
 
   it('refuses what Messages does not have, and leaves on chat what cannot be sent over it', async () => {
-    const asked = [{ role: 'user', content: 'Look.' }];
+    const asked = [user('Look.')];
     await expect(ask(asked, { logprobs: true })).rejects.toMatchObject({ status: 400, param: 'logprobs' });
     await ask(asked, { n: 2 }).catch(() => undefined);
     expect(deployment.openai.requests.some(({ path }) => path.endsWith('/chat/completions'))).toBe(true);

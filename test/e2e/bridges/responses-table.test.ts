@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Report } from '../../../src/memory/plan/report.ts';
 import { type Behaviour, refuse, sendJson } from '../../../tools/upstream/behaviours.ts';
 import { type Mapped, mapped } from '../../support/clients/mapped-answers.ts';
+import { assistant, system } from '../../support/conversations/chat.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 
 type Json = Record<string, unknown>;
@@ -205,7 +206,7 @@ describe.each(FORMS)('a field of chat (stream: $stream)', ({ stream }) => {
         user(''),
       ],
       [
-        { role: 'system', content: [text('Be.')] },
+        system([text('Be.')]),
         user([text('Hi.')]),
         { role: 'developer', content: [text('Be brief.')] },
         user([text('')]),
@@ -234,18 +235,12 @@ describe.each(FORMS)('a field of chat (stream: $stream)', ({ stream }) => {
       'assistant: text, refusal',
       [
         user('Hi.'),
-        { role: 'assistant', content: 'Yes.' },
+        assistant('Yes.'),
         user('So?'),
         { role: 'assistant', content: null, refusal: 'No.' },
         user('Why?'),
       ],
-      [
-        user([text('Hi.')]),
-        { role: 'assistant', content: 'Yes.' },
-        user([text('So?')]),
-        { role: 'assistant', content: 'No.' },
-        user([text('Why?')]),
-      ],
+      [user([text('Hi.')]), assistant('Yes.'), user([text('So?')]), assistant('No.'), user([text('Why?')])],
     ],
     [
       'tool_calls with a text or an empty one, and their results, also of custom tools',
@@ -258,7 +253,7 @@ describe.each(FORMS)('a field of chat (stream: $stream)', ({ stream }) => {
           { type: 'file', file: { file_id: 'file_1' } },
         ]),
         {
-          ...{ role: 'assistant', content: '' },
+          ...assistant(''),
           tool_calls: [called('b'), { id: 'c', type: 'custom', custom: { name: 'sql', input: 'x' } }],
         },
         result('c', ''),
@@ -266,7 +261,7 @@ describe.each(FORMS)('a field of chat (stream: $stream)', ({ stream }) => {
       ],
       [
         user([text('Hi.')]),
-        { role: 'assistant', content: 'I look.' },
+        assistant('I look.'),
         call('a'),
         output('a', [
           text('Seen.'),
@@ -289,7 +284,7 @@ describe.each(FORMS)('a field of chat (stream: $stream)', ({ stream }) => {
       [
         user([text('Hi.')]),
         { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'gA' },
-        { role: 'assistant', content: 'Yes.' },
+        assistant('Yes.'),
         user([text('So?')]),
       ],
     ],
@@ -509,7 +504,7 @@ describe.each(FORMS)('an answer of Responses (stream: $stream)', ({ stream }) =>
     const given = await answer(answers(cut), { stream_options: { include_usage: true } });
     const content = output.length > 0 ? 'A' : null;
     expect(given).toMatchObject({
-      choice: { finish_reason, message: { role: 'assistant', content } },
+      choice: { finish_reason, message: assistant(content) },
       usage: { prompt_tokens: 3, completion_tokens: 9 },
     });
   });

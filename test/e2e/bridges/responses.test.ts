@@ -6,6 +6,7 @@ import type { Report } from '../../../src/memory/plan/report.ts';
 import { type Behaviour, refuse, sendJson } from '../../../tools/upstream/behaviours.ts';
 import { type BilledBody, Vendor } from '../../../tools/upstream/invoice.ts';
 import { eventsOf, type ResponseAnswer, responseOf } from '../../../tools/upstream/response.ts';
+import { result, system, user } from '../../support/conversations/chat.ts';
 import { deploy, KEY } from '../../support/deployment/deployment.ts';
 import type { WithMemory } from '../../support/deployment/memory-report.ts';
 
@@ -118,18 +119,11 @@ function back({ content, tool_calls }: Message): Message {
 
 /** Results for the calls of an answer. */
 function results({ tool_calls = [] }: Message): Message[] {
-  return (tool_calls as { id: string }[]).map(({ id }) => ({
-    role: 'tool',
-    tool_call_id: id,
-    content: `Nothing at ${id}.`,
-  }));
+  return (tool_calls as { id: string }[]).map(({ id }) => result(id, `Nothing at ${id}.`));
 }
 
 async function loop(steps: number, more: Json): Promise<{ array: Message[]; memory: Report }> {
-  const array: Message[] = [
-    { role: 'system', content: INSTRUCTIONS },
-    { role: 'user', content: `Look around, ${String(more.conversation_id)}.` },
-  ];
+  const array: Message[] = [system(INSTRUCTIONS), user(`Look around, ${String(more.conversation_id)}.`)];
   let last: Report | undefined;
   for (let step = 0; step < steps; step++) {
     const { message, memory } = await ask(array, more);
@@ -179,8 +173,8 @@ describe('a chat client whose model needs the Responses API', () => {
     const bridged = shareOf(sent());
     deployment.upstream.requests.length = 0;
     const input: Json[] = [
-      { role: 'system', content: [{ type: 'input_text', text: INSTRUCTIONS }] },
-      { role: 'user', content: [{ type: 'input_text', text: `Look around, billed ${stream}.` }] },
+      system([{ type: 'input_text', text: INSTRUCTIONS }]),
+      user([{ type: 'input_text', text: `Look around, billed ${stream}.` }]),
     ];
     for (let step = 0; step < 12; step++) {
       const [tool] = TOOLS;
@@ -221,10 +215,10 @@ describe('a chat client whose model needs the Responses API', () => {
     const kept = (await ask(argued, more)).memory.upstream_api?.kept_answers;
     expect(kept).toBe(1);
 
-    const fork = [...array.slice(0, 4), { role: 'user', content: 'How far are you?' }];
+    const fork = [...array.slice(0, 4), user('How far are you?')];
     const [one, two] = await Promise.all([ask(fork, more), ask(fork, more)]);
     expect(one.message.content).not.toBe(two.message.content);
-    const next = { role: 'user', content: 'How far are you now?' };
+    const next = user('How far are you now?');
     deployment.upstream.requests.length = 0;
     await ask([...fork, back(one.message), next], more);
     await ask([...fork, back(two.message), next], more);
@@ -236,7 +230,7 @@ describe('a chat client whose model needs the Responses API', () => {
       "Function tools with reasoning_effort are not supported for gpt-9 in /v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to 'none'.";
     deployment.upstream.next((_, response) => refuse(response, 400, words));
     const more = { model: 'gpt-9', memory_strategy: 'auto' };
-    const messages = [{ role: 'user', content: 'How far are you?' }];
+    const messages = [user('How far are you?')];
     const { memory } = await ask(messages, more);
     expect(memory.upstream_api).toEqual({ api: 'responses', because: 'learned' });
     await ask(messages, more);
@@ -247,7 +241,7 @@ describe('a chat client whose model needs the Responses API', () => {
   it('gives back the answer of chat where the route is unknown, and remembers it', async () => {
     deployment.upstream.next((_, response) => refuse(response, 404, 'Unknown request URL.'));
     const more = { model: 'gpt-6-luna' };
-    const messages = [{ role: 'user', content: 'How far are you?' }];
+    const messages = [user('How far are you?')];
     const { message, memory } = await ask(messages, more);
     expect(message.content).toBe('This is what the upstream has to say.');
     expect(memory.upstream_api).toEqual({ api: 'chat', because: 'refused' });
@@ -288,7 +282,7 @@ describe('a chat client whose model needs the Responses API', () => {
   });
 
   it('leaves on chat what cannot be bridged, and what nobody asks to bridge', async () => {
-    const messages = [{ role: 'user', content: 'How far are you?' }];
+    const messages = [user('How far are you?')];
     const { memory } = await ask(messages, { n: 2 });
     expect(memory.upstream_api).toEqual({ api: 'chat', because: 'obstacle', param: 'n' });
     expect((await ask(messages, { memory_strategy: { mode: 'none' } })).memory.upstream_api).toBeUndefined();
@@ -303,7 +297,7 @@ describe('a chat client whose model needs the Responses API', () => {
   });
 
   it('fails in the words of chat', async () => {
-    const messages = [{ role: 'user', content: 'Look.' }];
+    const messages = [user('Look.')];
     await expect(ask(messages, { stop: ['x'] })).rejects.toMatchObject({ status: 400, param: 'stop' });
     deployment.upstream.next((_, response) => refuse(response, 429, 'Slow down.', 'rate_limit_exceeded'));
     await expect(ask(messages)).rejects.toMatchObject({ status: 429, code: 'rate_limit_exceeded' });

@@ -1,6 +1,7 @@
 /** Headroom's contract, asked as gateways and its own client ask. */
 import { describe, expect, it } from 'vitest';
 import { recording } from '../../../fixtures/recording.ts';
+import { assistant, user } from '../../support/conversations/chat.ts';
 import { COMPACT_OLD_TURNS, conversationOf, linesAbout } from '../../support/conversations/conversations.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 
@@ -98,23 +99,12 @@ describe('POST /v1/compress', () => {
 
   it("takes Anthropic's form from a gateway that passes it on", async () => {
     const steps = ['quinces', 'medlars', 'sloes', 'pears'].flatMap((topic, index) => [
-      {
-        role: 'assistant',
-        content: [{ type: 'tool_use', id: `toolu_${index}`, name: 'read_file', input: { topic } }],
-      },
-      {
-        role: 'user',
-        content: [{ type: 'tool_result', tool_use_id: `toolu_${index}`, content: linesAbout(topic, 200) }],
-      },
+      assistant([{ type: 'tool_use', id: `toolu_${index}`, name: 'read_file', input: { topic } }]),
+      user([{ type: 'tool_result', tool_use_id: `toolu_${index}`, content: linesAbout(topic, 200) }]),
     ]);
     const { messages: view, compression_ratio } = await compressed({
       model: 'claude-sonnet-4-5',
-      messages: [
-        { role: 'user', content: 'Read the files.' },
-        ...steps,
-        { role: 'assistant', content: 'I have read them.' },
-        { role: 'user', content: 'Thank you.' },
-      ],
+      messages: [user('Read the files.'), ...steps, assistant('I have read them.'), user('Thank you.')],
       memory_strategy: COMPACT_OLD_TURNS,
     });
 
@@ -134,8 +124,8 @@ describe('POST /v1/compress', () => {
       { 'x-headroom-bypass': 'true' },
     );
     expect(bypassed).toMatchObject({ messages, tokens_saved: 0, compression_ratio: 1, ccr_hashes: [] });
-    const few = await compressed({ messages: [{ role: 'user', content: 'How are sales?' }] });
-    expect(few).toMatchObject({ messages: [{ role: 'user', content: 'How are sales?' }], ccr_hashes: [] });
+    const few = await compressed({ messages: [user('How are sales?')] });
+    expect(few).toMatchObject({ messages: [user('How are sales?')], ccr_hashes: [] });
   });
 
   it('obeys the strategy of a request, an agent and a conversation', async () => {
@@ -169,9 +159,7 @@ describe('POST /v1/compress', () => {
   it('reads a text that looks like a hash as the text that it is', async () => {
     const { messages: view, ccr_hashes } = await compressed({
       model,
-      messages: [
-        { role: 'user', content: `⟦removed: observation; reason=offloaded; ref=ref_${'a'.repeat(26)}⟧` },
-      ],
+      messages: [user(`⟦removed: observation; reason=offloaded; ref=ref_${'a'.repeat(26)}⟧`)],
     });
     expect(JSON.stringify(view)).not.toContain('hash=');
     expect(ccr_hashes).toEqual([]);

@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { asResponses } from '../../../tools/upstream/items.ts';
-import { calls, step } from '../../support/conversations/chat.ts';
+import { assistant, calls, step, user } from '../../support/conversations/chat.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { overProtocols } from '../../support/deployment/protocol.ts';
 import { type Message, question, turn } from '../../support/deployment/summarizer.ts';
@@ -71,11 +71,11 @@ describe('a compaction', () => {
   it('F18: keeps an asynchronous call that the model has long gone on from', async () => {
     const slow = [thought(1), call(1, { async: true })];
     const later = itemsOf(conversation('pears', 4));
-    const compacted = await compact([{ role: 'user', content: 'Begin.' }, ...slow, ...later]);
+    const compacted = await compact([user('Begin.'), ...slow, ...later]);
 
-    const sent = await respond([...compacted, { role: 'user', content: 'And?' }, output(1)]);
+    const sent = await respond([...compacted, user('And?'), output(1)]);
 
-    expect(sent.slice(-4)).toEqual([...slow, { role: 'user', content: 'And?' }, output(1)]);
+    expect(sent.slice(-4)).toEqual([...slow, user('And?'), output(1)]);
     expect(sent.filter(({ content }) => String(content).includes('<session_summary'))).toHaveLength(1);
     expect(sent.length).toBeLessThan(later.length + 5);
   });
@@ -84,10 +84,7 @@ describe('a compaction', () => {
     const half = [thought(1), call(1), call(2), output(1)];
     const later = itemsOf(conversation('plums', 4));
 
-    const sent = await respond([
-      ...(await compact([{ role: 'user', content: 'Go.' }, ...half, ...later])),
-      output(2),
-    ]);
+    const sent = await respond([...(await compact([user('Go.'), ...half, ...later])), output(2)]);
 
     expect(sent.slice(-5)).toEqual([...half, output(2)]);
   });
@@ -102,7 +99,7 @@ describe('a compaction', () => {
 
   it.each(['trim', 'summarize', 'auto'])('F26: likewise the view of mode %s', async (mode) => {
     const result = { type: 'function_call_output', output: 'The scale is broken.' };
-    const input = [...itemsOf(conversation('dates', 6)), result, { role: 'user', content: 'And now?' }];
+    const input = [...itemsOf(conversation('dates', 6)), result, user('And now?')];
     const memory_strategy = {
       mode,
       token_budget: 300,
@@ -121,7 +118,7 @@ overProtocols('a result that comes late', deployment, () => {
     const early = [question('kiwis', 0), asked, ...conversation('kiwis', 9), question('kiwis', 10)];
     const late: Message[] = [
       ...early,
-      { role: 'assistant', content: 'Wait.' },
+      assistant('Wait.'),
       { role: 'tool', tool_call_id: 'slow', content: 'At last.' },
     ];
     const ask = async (messages: Message[]) => {
@@ -163,10 +160,8 @@ describe('a sealed item', () => {
   it.each([false, true])(
     'F28: of items with tool calls is refused in chat (streamed: %s)',
     async (stream) => {
-      const [item] = (await compact([{ role: 'user', content: 'Hi.' }, call(1)])).slice(-1);
-      const messages = [
-        { role: 'user', content: JSON.stringify({ type: 'compaction', content: item?.encrypted_content }) },
-      ];
+      const [item] = (await compact([user('Hi.'), call(1)])).slice(-1);
+      const messages = [user(JSON.stringify({ type: 'compaction', content: item?.encrypted_content }))];
       const { status, body } = await post('/v1/chat/completions', { model: 'gpt-4.1', stream, messages });
       expect(status).toBe(400);
       expect(body.error).toMatchObject({

@@ -11,6 +11,7 @@ import { messageEvents } from '../../../tools/upstream/message.ts';
 import { startMessagesUpstream } from '../../../tools/upstream/messages-upstream.ts';
 import { refsIn } from '../../support/clients/agent-caller.ts';
 import { rows, searchTurns } from '../../support/clients/agent-run.ts';
+import { assistant, user } from '../../support/conversations/chat.ts';
 import { eventsIn, messageFrom } from '../../support/conversations/message-stream.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { until } from '../../support/deployment/polling.ts';
@@ -32,17 +33,11 @@ const MODEL = 'claude-opus-5-5';
 
 const tools = [{ name: 'search', description: 'Searches.', input_schema: { type: 'object' } }];
 const CONVERSATION = [
-  { role: 'user', content: 'What do apples weigh?' },
-  {
-    role: 'assistant',
-    content: [{ type: 'tool_use', id: 'toolu_a', name: 'search', input: { of: 'apples' } }],
-  },
-  { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_a', content: APPLES }] },
-  { role: 'assistant', content: 'A lot.' },
-  {
-    role: 'user',
-    content: [{ type: 'text', text: 'And the seventh?', cache_control: { type: 'ephemeral' } }],
-  },
+  user('What do apples weigh?'),
+  assistant([{ type: 'tool_use', id: 'toolu_a', name: 'search', input: { of: 'apples' } }]),
+  user([{ type: 'tool_result', tool_use_id: 'toolu_a', content: APPLES }]),
+  assistant('A lot.'),
+  user([{ type: 'text', text: 'And the seventh?', cache_control: { type: 'ephemeral' } }]),
 ];
 
 const NOTHING: Sent = { fresh: 0, cached: 0, written: 0, output: 0, amount: 0 };
@@ -120,29 +115,20 @@ describe.each([true, false])('a call of Precis’s tool in an answer of Messages
     const [first, second] = [bodyAt(0), bodyAt(1)];
     expect(second.messages.slice(0, first.messages.length)).toEqual(first.messages);
     expect(second.messages.slice(first.messages.length)).toEqual([
-      {
-        role: 'assistant',
-        content: [
-          ...message.content.slice(0, 2),
-          { type: 'tool_use', id: 'toolu_ours', name: FETCH, input: { ref, lines: '7-8' } },
-        ],
-      },
-      {
-        role: 'user',
-        content: [{ type: 'tool_result', tool_use_id: 'toolu_ours', content: expect.any(String) }],
-      },
+      assistant([
+        ...message.content.slice(0, 2),
+        { type: 'tool_use', id: 'toolu_ours', name: FETCH, input: { ref, lines: '7-8' } },
+      ]),
+      user([{ type: 'tool_result', tool_use_id: 'toolu_ours', content: expect.any(String) }]),
     ]);
     expect(JSON.stringify(second.messages.at(-1))).toContain('row 6 of apples');
 
-    const next = { role: 'user', content: 'And the eighth?' };
-    const answer = { role: 'assistant', content: message.content };
+    const next = user('And the eighth?');
+    const answer = assistant(message.content);
     await ask({ ...fields, messages: [...CONVERSATION, answer, next] });
     const third = bodyAt(2);
     expect(third.messages.slice(0, second.messages.length)).toEqual(second.messages);
-    expect(third.messages.slice(second.messages.length)).toEqual([
-      { role: 'assistant', content: message.content.slice(2) },
-      next,
-    ]);
+    expect(third.messages.slice(second.messages.length)).toEqual([assistant(message.content.slice(2)), next]);
     expect(anthropic.refusals).toEqual([]);
   });
 
@@ -160,10 +146,7 @@ describe.each([true, false])('a call of Precis’s tool in an answer of Messages
     expect(results.map(({ tool_use_id }) => tool_use_id)).toEqual(['toolu_ours', 'toolu_second']);
 
     const result = { type: 'tool_result', tool_use_id: 'toolu_b', content: 'None.' };
-    const more = [
-      { role: 'assistant', content: message.content },
-      { role: 'user', content: [result] },
-    ];
+    const more = [assistant(message.content), user([result])];
     await ask({ ...fields, messages: [...CONVERSATION, ...more] });
     expect(anthropic.refusals).toEqual([]);
   });
@@ -292,7 +275,7 @@ describe('a stream of Messages', () => {
   it.each([true, undefined])(
     'is asked again with a smaller view if the prompt is too long (in it: %s)',
     async (streamed) => {
-      const messages = [...searchTurns('pears', 12), { role: 'user', content: 'And now?' }];
+      const messages = [...searchTurns('pears', 12), user('And now?')];
       anthropic.next(
         streamed ? { type: 'window', tokens: 8_000, streamed } : { type: 'window', tokens: 8_000 },
       );

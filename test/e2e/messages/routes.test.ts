@@ -1,5 +1,6 @@
 /** Keys, headers, queries and errors of Messages, and the routes beside answers. */
 import { describe, expect, it } from 'vitest';
+import { assistant, result, user } from '../../support/conversations/chat.ts';
 import {
   deployMessages,
   MESSAGES_KEY,
@@ -13,7 +14,7 @@ const shared = deployMessages({
   refuses: true,
 });
 
-const HELLO = { messages: [{ role: 'user', content: 'Hello' }] };
+const HELLO = { messages: [user('Hello')] };
 
 describe('a request of Messages', () => {
   it('is sent as the bytes that came, with its query and headers, and none of Precis’s', async () => {
@@ -89,7 +90,7 @@ describe('a request of Messages', () => {
     expect([response.status, await response.json()]).toEqual([529, said]);
     expect(response.headers.get('retry-after')).toBe('7');
     expect(response.headers.get('x-should-retry')).toBe('true');
-    const refused = await deployment.post({ messages: [{ role: 'assistant', content: ' ' }] });
+    const refused = await deployment.post({ messages: [assistant(' ')] });
     expect(await refused.json()).toMatchObject({ type: 'error', error: { type: 'invalid_request_error' } });
   });
 
@@ -220,11 +221,7 @@ describe('the routes beside answers', () => {
     const compacted = await deployment.fetch('/v1/compact', { method: 'POST', body });
     const { messages } = (await compacted.json()) as { messages: object[] };
     expect(messages).toHaveLength(1);
-    const goesOn = [
-      ...messages,
-      { role: 'assistant', content: 'Yes.' },
-      { role: 'user', content: 'And now?' },
-    ];
+    const goesOn = [...messages, assistant('Yes.'), user('And now?')];
     const response = await deployment.post({ messages: goesOn });
     expect([response.status, deployment.upstream.refusals]).toEqual([200, []]);
     const { body: sent } = deployment.upstream.messages().at(-1) ?? {};
@@ -284,7 +281,7 @@ describe('a shared account', () => {
     ]);
     const source = { type: 'file', file_id: 'file_1' };
     for (const body of [
-      { messages: [{ role: 'user', content: [{ type: 'document', source }] }] },
+      { messages: [user([{ type: 'document', source }])] },
       { ...HELLO, container: 'container_1' },
       { ...HELLO, user_profile_id: 'uprof_1' },
       { ...HELLO, mcp_servers: [{ type: 'url', url: 'https://example.com', name: 'x' }] },
@@ -308,14 +305,14 @@ describe('a shared account', () => {
   it('compacts conversations of an API without a key, with a digest for a summary', async () => {
     const call = { id: 'c', type: 'function', function: { name: 'read', arguments: '{}' } };
     const turn = (at: number) => [
-      { role: 'user', content: `Read file ${at}.` },
+      user(`Read file ${at}.`),
       { role: 'assistant', content: null, tool_calls: [{ ...call, id: `c${at}` }] },
-      { role: 'tool', tool_call_id: `c${at}`, content: 'A line of a file.\n'.repeat(400) },
-      { role: 'assistant', content: 'I have read it.' },
+      result(`c${at}`, 'A line of a file.\n'.repeat(400)),
+      assistant('I have read it.'),
     ];
     const body = {
       model: 'gpt-4.1',
-      messages: [...[1, 2, 3, 4, 5, 6].flatMap(turn), { role: 'user', content: 'And now?' }],
+      messages: [...[1, 2, 3, 4, 5, 6].flatMap(turn), user('And now?')],
       memory_strategy: { mode: 'summarize', token_budget: 2_000 },
       force: true,
     };
@@ -337,9 +334,9 @@ describe('a shared account', () => {
     ];
     const called = { type: 'tool_use', id: 'toolu_1', name: 'read', input: { file_id: 'mine' } };
     const messages = [
-      { role: 'user', content: 'Read it.' },
-      { role: 'assistant', content: [called] },
-      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: 'A text.' }] },
+      user('Read it.'),
+      assistant([called]),
+      user([{ type: 'tool_result', tool_use_id: 'toolu_1', content: 'A text.' }]),
     ];
     const response = await ask({ 'x-api-key': ACCESS_KEY }, { messages, tools });
     expect([response.status, shared.upstream.refusals]).toEqual([200, []]);
@@ -372,16 +369,13 @@ function withoutMarks(messages: { role: string; content: unknown }[]): unknown {
 /** A task with six files that are read one after the other. */
 function talk(text: string, name = ''): object[] {
   const read = (at: number) => [
-    {
-      role: 'assistant',
-      content: [{ type: 'tool_use', id: `toolu_${name}${at}`, name: 'read', input: { at } }],
-    },
-    { role: 'user', content: [{ type: 'tool_result', tool_use_id: `toolu_${name}${at}`, content: text }] },
+    assistant([{ type: 'tool_use', id: `toolu_${name}${at}`, name: 'read', input: { at } }]),
+    user([{ type: 'tool_result', tool_use_id: `toolu_${name}${at}`, content: text }]),
   ];
   return [
-    { role: 'user', content: `Read the files ${name}.` },
+    user(`Read the files ${name}.`),
     ...[1, 2, 3, 4, 5, 6].flatMap(read),
-    { role: 'assistant', content: 'I have read them.' },
-    { role: 'user', content: 'What do they say?' },
+    assistant('I have read them.'),
+    user('What do they say?'),
   ];
 }

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import type { RunEvent } from '../../../src/memory/run/event.ts';
 import type { ShownEdit } from '../../../src/memory/run/shown-edits.ts';
 import { rows, tools } from '../../support/clients/agent-run.ts';
+import { assistant, result, system, user } from '../../support/conversations/chat.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { until } from '../../support/deployment/polling.ts';
 import { overProtocols } from '../../support/deployment/protocol.ts';
@@ -22,10 +23,7 @@ let calls = 0;
 const step = (name: string, args: object, output: string) => {
   const id = `call_${++calls}`;
   const call = { id, type: 'function', function: { name, arguments: JSON.stringify(args) } };
-  return [
-    { role: 'assistant', content: null, tool_calls: [call] },
-    { role: 'tool', tool_call_id: id, content: output },
-  ];
+  return [{ role: 'assistant', content: null, tool_calls: [call] }, result(id, output)];
 };
 
 /** Two calls beside words: several items of the Responses API. */
@@ -37,25 +35,22 @@ const both = (first: string, second: string) => {
 };
 
 const messages = [
-  { role: 'system', content: 'You weigh things.' },
-  {
-    role: 'user',
-    content: [
-      { type: 'text', text: 'What do they weigh?' },
-      { type: 'image_url', image_url: { url: PICTURE } },
-    ],
-  },
+  system('You weigh things.'),
+  user([
+    { type: 'text', text: 'What do they weigh?' },
+    { type: 'image_url', image_url: { url: PICTURE } },
+  ]),
   ...step('search', { of: 'apples' }, rows('apples', 60)),
   ...step('search', { of: 'pears' }, json('pears')),
   ...step('search', { of: 'pears' }, json('pears')),
   ...both(rows('figs', 50), json('nuts')),
   ...step('write_file', { path: 'weigh.ts', content: code }, 'Written.'),
   ...step('search', { of: 'everything' }, rows('everything', 4_000)),
-  { role: 'assistant', content: 'A lot.' },
-  { role: 'user', content: 'And the seventh one?' },
+  assistant('A lot.'),
+  user('And the seventh one?'),
   ...step('search', { of: 'plums' }, json('plums')),
-  { role: 'assistant', content: 'Little.' },
-  { role: 'user', content: 'Thanks. And the eighth?' },
+  assistant('Little.'),
+  user('Thanks. And the eighth?'),
 ];
 
 const FORCED = { compact_trigger_turns: 0, compact_keep: 0, archive: true };
@@ -140,7 +135,7 @@ overProtocols('the edits of a request', deployment, (protocol) => {
 
   it('have no text of another array', async () => {
     const { event, show } = await play({ mode: 'compact', ...FORCED });
-    const other = { messages: [{ role: 'user', content: 'Something else.' }] };
+    const other = { messages: [user('Something else.')] };
 
     expect(await show(other)).toEqual(
       event.edits.map(({ message, kind, call }) => ({ message, kind, call, text: null })),

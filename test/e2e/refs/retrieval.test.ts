@@ -15,6 +15,7 @@ import {
   type Sent,
 } from '../../support/clients/agent-caller.ts';
 import { agentRun, lengthsOf, type Message, rows, tools } from '../../support/clients/agent-run.ts';
+import { assistant, result, system, user } from '../../support/conversations/chat.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { inTurn } from '../../support/deployment/in-turn.ts';
 import type { WithMemory } from '../../support/deployment/memory-report.ts';
@@ -33,20 +34,17 @@ const APPLES = rows('apples', 40);
 const PEARS = rows('pears', 40);
 
 const messages: Message[] = [
-  { role: 'system', content: 'You weigh things.' },
-  { role: 'user', content: 'What do they weigh?' },
+  system('You weigh things.'),
+  user('What do they weigh?'),
   ...weighing('call_a', 'apples', APPLES),
   ...weighing('call_b', 'pears', PEARS),
-  { role: 'assistant', content: 'A lot.' },
-  { role: 'user', content: 'And the seventh one?' },
+  assistant('A lot.'),
+  user('And the seventh one?'),
 ];
 
 function weighing(id: string, name: string, output: string): Message[] {
   const call = { id, type: 'function', function: { name: 'search', arguments: `{"of":"${name}"}` } };
-  return [
-    { role: 'assistant', content: null, tool_calls: [call] },
-    { role: 'tool', tool_call_id: id, content: output },
-  ];
+  return [{ role: 'assistant', content: null, tool_calls: [call] }, result(id, output)];
 }
 
 let calls = 0;
@@ -515,10 +513,7 @@ overProtocols('what the model can’t fetch', deployment, () => {
 
   it.each([['none'], [named]])('by the choice %j stays whole, and in later views', async (tool_choice) => {
     const fresh = seeing(`what ${typeof tool_choice} keeps`);
-    const rest = [
-      { role: 'assistant', content: 'A lot.' },
-      { role: 'user', content: 'And why?' },
-    ];
+    const rest = [assistant('A lot.'), user('And why?')];
     const first = await asked(fresh, tool_choice);
     const second = await asked([...fresh, ...rest], 'auto');
 
@@ -587,7 +582,7 @@ inTurn(
       const named = { ...fields, conversation_id: `named in ${form}` };
       await ask();
       const [ref = ''] = refsIn(sentMessages()[0] ?? []);
-      await ask({ ...named, messages: [{ role: 'user', content: `The quinces lie under ref=${ref}.` }] });
+      await ask({ ...named, messages: [user(`The quinces lie under ref=${ref}.`)] });
       const path = `/v1/conversations/${encodeURIComponent(named.conversation_id)}/messages`;
       await until('the conversation is archived', async () => (await deployment.fetch(path)).ok);
       deployment.upstream.next(
@@ -596,7 +591,7 @@ inTurn(
         says(() => ({ toolCalls: [retrieve({ ref })] })),
       );
 
-      await ask({ ...named, messages: [{ role: 'user', content: 'Where do they lie?' }] });
+      await ask({ ...named, messages: [user('Where do they lie?')] });
 
       const last = sentMessages().at(-1) ?? [];
       expect(last.flatMap(({ role, content }) => (role === 'tool' ? [content] : []))).toEqual([
@@ -617,10 +612,10 @@ inTurn(
     });
 
     it('F1: the model finds nothing of another conversation that opens alike and has no name', async () => {
-      const opening = [messages[1], { role: 'assistant', content: `A lot, in ${form}.` }];
+      const opening = [messages[1], assistant(`A lot, in ${form}.`)];
       const search = (query: string, said: string) => {
         deployment.upstream.next(says(() => ({ toolCalls: [call('search_memory', { query })] })));
-        const array = [...opening, { role: 'user', content: said }] as Message[];
+        const array = [...opening, user(said)] as Message[];
         return ask({ ...fields, conversation_id: undefined, messages: array, tools });
       };
 

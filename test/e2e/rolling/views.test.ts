@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Behaviour } from '../../../tools/upstream/behaviours.ts';
+import { result, system, user } from '../../support/conversations/chat.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { until } from '../../support/deployment/polling.ts';
 import { PROTOCOLS } from '../../support/deployment/protocol.ts';
@@ -28,12 +29,12 @@ const calling: Behaviour = {
   type: 'answer',
   toolCalls: [{ id: 'call_1', name: 'search', arguments: '{"q":"x"}' }],
 };
-const outcome = (content: string) => ({ role: 'tool', tool_call_id: 'call_1', content });
+const outcome = (content: string) => result('call_1', content);
 
 /** A round with one tool call. */
 async function roundWithStep(to: Talk, n: number) {
   deployment.upstream.next(calling);
-  const first = await to.send([{ role: 'user', content: question(n) }]);
+  const first = await to.send([user(question(n))]);
   const second = await to.send([first.answer, outcome(`Found ${n}.`)]);
   to.messages.push(second.answer);
   return [first, second] as const;
@@ -47,7 +48,7 @@ describe.each(PROTOCOLS)('a memory that is ready, over $name', (protocol) => {
     const release = summarizer.hold();
     await to.ask(question(4));
     deployment.upstream.next(calling);
-    const first = await to.send([{ role: 'user', content: question(5) }]);
+    const first = await to.send([user(question(5))]);
     release();
     await to.remembered(2);
     const second = await to.send([first.answer, outcome('Found it.')]);
@@ -67,7 +68,7 @@ describe.each(PROTOCOLS)('a memory that is ready, over $name', (protocol) => {
     await to.rounds(1, 3, 99);
     await until('the summarizer is asked', () => summarizer.requests.length > 0);
     deployment.upstream.next(calling);
-    const first = await to.send([{ role: 'user', content: question(4) }]);
+    const first = await to.send([user(question(4))]);
     release();
     await to.remembered(1);
 
@@ -107,7 +108,7 @@ describe.each(PROTOCOLS)('a memory that is ready, over $name', (protocol) => {
   it('is named by what it covers: an array that was edited before that place gets its own words', async () => {
     const to = talk();
     await to.rounds(1, 3);
-    to.messages[1] = { role: 'user', content: `${question(1)} And something else.` };
+    to.messages[1] = user(`${question(1)} And something else.`);
 
     const { view, response } = await to.ask(question(4));
 
@@ -118,12 +119,7 @@ describe.each(PROTOCOLS)('a memory that is ready, over $name', (protocol) => {
   it('survives another preamble', async () => {
     const to = talk();
     await to.rounds(1, 3);
-    to.messages.splice(
-      0,
-      1,
-      { role: 'system', content: 'It is Monday.' },
-      { role: 'developer', content: 'Go.' },
-    );
+    to.messages.splice(0, 1, system('It is Monday.'), { role: 'developer', content: 'Go.' });
 
     const { view, memory } = await to.ask(question(4));
 
@@ -134,7 +130,7 @@ describe.each(PROTOCOLS)('a memory that is ready, over $name', (protocol) => {
   it('leaves a later message of the system where it is', async () => {
     const to = talk();
     await to.rounds(1, 2, 99);
-    const later = { role: 'system', content: 'From now on, answer in French.' };
+    const later = system('From now on, answer in French.');
     to.messages.push(later);
     await to.rounds(3, 3);
 
@@ -147,7 +143,7 @@ describe.each(PROTOCOLS)('a memory that is ready, over $name', (protocol) => {
 
   it('needs no id: the conversation is known by its beginning', async () => {
     const to = new Talk(deployment, { memory_strategy: ALL });
-    to.messages[0] = { role: 'system', content: 'Without an id.' };
+    to.messages[0] = system('Without an id.');
     const made = () => deployment.worker.output().split('Summarized messages 0-5').length;
     const before = made();
     for (const n of [101, 102, 103]) await to.ask(question(n));
@@ -261,7 +257,7 @@ describe.each(PROTOCOLS)('an answer that the caller appends, over $name', (proto
     const to = talk(ALL, { stream: true });
     await to.rounds(1, 2);
     deployment.upstream.next({ type: 'die-mid-stream' });
-    await to.send([{ role: 'user', content: question(3) }]).catch(() => undefined);
+    await to.send([user(question(3))]).catch(() => undefined);
     to.messages.pop();
     await to.ask(question(3), { stream: false });
     await to.remembered(1);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { agents } from '../../../src/agents.ts';
-import { calls, result } from '../../support/conversations/chat.ts';
+import { assistant, calls, result, user } from '../../support/conversations/chat.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { overProtocols, PROTOCOLS } from '../../support/deployment/protocol.ts';
 import { question, startRollingSummarizer, Talk } from '../../support/deployment/rolling-summarizer.ts';
@@ -8,11 +8,7 @@ import { question, startRollingSummarizer, Talk } from '../../support/deployment
 const summarizer = await startRollingSummarizer();
 
 const TRIM = { mode: 'trim', max_turns: 1, keep_last_n_turns: 1 };
-const messages = [
-  { role: 'user', content: 'One' },
-  { role: 'assistant', content: 'Yes' },
-  { role: 'user', content: 'Two' },
-];
+const messages = [user('One'), assistant('Yes'), user('Two')];
 
 const explicit = deploy({
   vars: {
@@ -201,7 +197,7 @@ describe.each(PROTOCOLS)('an agent of src/agents.ts, over $name', (protocol) => 
     ]).flat();
     const to = talkTo('coding');
 
-    const { response, view } = await to.send([{ role: 'user', content: 'Fix it.' }, ...steps]);
+    const { response, view } = await to.send([user('Fix it.'), ...steps]);
 
     expect(response.headers.get('x-memory-applied')).toBe('compact');
     expect(response.headers.get('x-memory-trigger')).toBe('token_budget');

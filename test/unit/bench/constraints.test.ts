@@ -1,19 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { constraintsIn, survivalIn } from '../../../bench/replay/constraints.ts';
+import { assistant, system, user } from '../../support/conversations/chat.ts';
 
 describe('constraints', () => {
   it("are the user's sentences with always, never, must or don't", () => {
     const said = [
-      { role: 'system', content: 'You must be polite.' },
-      { role: 'user', content: 'Look at it. Always run the tests first! Never push.\nYou don’t deploy' },
-      { role: 'assistant', content: 'I must look at it.' },
-      {
-        role: 'user',
-        content: [
-          { type: 'text', text: 'Do not touch main. It is mustard.' },
-          { type: 'image_url', image_url: { url: 'data:image/png;base64,must' } },
-        ],
-      },
+      system('You must be polite.'),
+      user('Look at it. Always run the tests first! Never push.\nYou don’t deploy'),
+      assistant('I must look at it.'),
+      user([
+        { type: 'text', text: 'Do not touch main. It is mustard.' },
+        { type: 'image_url', image_url: { url: 'data:image/png;base64,must' } },
+      ]),
     ];
 
     expect(constraintsIn(said)).toEqual([
@@ -24,10 +22,7 @@ describe('constraints', () => {
   });
 
   it('count once, where they are said first', () => {
-    const said = [
-      { role: 'user', content: 'You must not stop.' },
-      { role: 'user', content: 'You must not stop. You must go on.' },
-    ];
+    const said = [user('You must not stop.'), user('You must not stop. You must go on.')];
 
     expect(constraintsIn(said)).toEqual([
       { sentence: 'You must not stop.', message: 0 },

@@ -7,6 +7,7 @@ import { Conversation } from '../../../bench/replay/conversation.ts';
 import { loadPolicy } from '../../../bench/replay/load-policy.ts';
 import { replay } from '../../../bench/replay/measure.ts';
 import type { Policy } from '../../../bench/replay/policy.ts';
+import { assistant, result, user } from '../../support/conversations/chat.ts';
 import { counter } from '../../support/laws/view-of.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'policies-'));
@@ -18,11 +19,7 @@ function written(name: string, code: string): string {
   return path;
 }
 
-const messages = [
-  { role: 'user', content: 'Hello' },
-  { role: 'assistant', content: 'Hi.' },
-  { role: 'user', content: 'And now?' },
-];
+const messages = [user('Hello'), assistant('Hi.'), user('And now?')];
 const conversation = new Conversation({ file: 'test', messages, reuse: [] }, counter);
 const sentLast = async (policy: Policy): Promise<unknown> =>
   (await replay(policy, conversation)).requests.at(-1)?.messages.map(({ bytes }) => JSON.parse(bytes));
@@ -52,9 +49,7 @@ describe('a policy in a file', () => {
     const policy = await loadPolicy(written('counted.mjs', code));
 
     expect(policy.name).toBe('counted');
-    expect(await sentLast(policy)).toEqual([
-      { role: 'user', content: `${tokens} ${conversation.messages[0]?.tokens}` },
-    ]);
+    expect(await sentLast(policy)).toEqual([user(`${tokens} ${conversation.messages[0]?.tokens}`)]);
   });
 
   it('is refused without a function', async () => {
@@ -82,10 +77,10 @@ describe('a policy in a file', () => {
       {
         file: 'test',
         messages: [
-          { role: 'user', content: 'Read.' },
+          user('Read.'),
           { role: 'assistant', content: null, tool_calls: [] },
-          { role: 'tool', tool_call_id: 'a', content: long },
-          { role: 'tool', tool_call_id: 'b', content: 'short' },
+          result('a', long),
+          result('b', 'short'),
         ],
         reuse: [],
       },

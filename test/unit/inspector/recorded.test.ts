@@ -2,15 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { exampleConversation } from '../../../inspector/read/example.ts';
 import { apiOf, readRecorded } from '../../../inspector/read/recorded.ts';
 import { violations } from '../../../tools/upstream/strict-chat.ts';
+import { assistant, user } from '../../support/conversations/chat.ts';
 
-const MESSAGES = [
-  { role: 'user', content: 'One.' },
-  { role: 'assistant', content: 'Two.' },
-];
-const ITEMS = [
-  { role: 'user', content: 'One.' },
-  { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' },
-];
+const MESSAGES = [user('One.'), assistant('Two.')];
+const ITEMS = [user('One.'), { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' }];
 
 function found(text: string) {
   const reading = readRecorded(text);
@@ -35,7 +30,7 @@ describe('what is pasted', () => {
   });
 
   it('may be a body of Anthropic’s Messages, known by its system or its blocks', () => {
-    const used = { role: 'assistant', content: [{ type: 'tool_use', id: 'a', name: 'f', input: {} }] };
+    const used = assistant([{ type: 'tool_use', id: 'a', name: 'f', input: {} }]);
     const bodies = [{ system: 'Help.', messages: MESSAGES }, { messages: [MESSAGES[0], used] }];
     expect(found(JSON.stringify(bodies)).map(({ system }) => system)).toEqual([
       [{ type: 'text', text: 'Help.' }],

@@ -119,10 +119,7 @@ describe('a mark on the wire', () => {
     const viewed = viewOf(body(many), input, options);
     const bytes = viewed.request.write(viewed.view, { marks: MOST });
     const { messages } = JSON.parse(new TextDecoder().decode(bytes)) as { messages: Json[] };
-    expect(messages[0]).toEqual({
-      role: 'user',
-      content: [{ type: 'text', text: 'go', prompt_cache_breakpoint: MARK }],
-    });
+    expect(messages[0]).toEqual(user([{ type: 'text', text: 'go', prompt_cache_breakpoint: MARK }]));
     const [, last] = written(viewed).marked;
     expect(messages[last ?? -1]?.role).toBe('tool');
     expect(JSON.stringify(messages[last ?? -1])).toContain('ref=ref_');
@@ -130,21 +127,19 @@ describe('a mark on the wire', () => {
 
   it('is not put on a content of the caller’s that has one, on an empty one, or on a legacy result', () => {
     const marked = { type: 'text', text: 'go', prompt_cache_breakpoint: MARK };
-    const own = [{ role: 'user', content: [marked] }, ...many.slice(1)];
+    const own = [user([marked]), ...many.slice(1)];
     const viewed = viewOf(body(own), input, options);
     const text = new TextDecoder().decode(viewed.request.write(viewed.view, { marks: MOST }));
     expect(marksIn(new TextEncoder().encode(text), 9)).toBe(written(viewed).marked.length);
     expect(text).toContain(JSON.stringify(own[0]));
 
-    const empty = viewOf(body([{ role: 'user', content: '' }, ...many.slice(1)]), input, options);
+    const empty = viewOf(body([user(''), ...many.slice(1)]), input, options);
     expect(written(empty).marked).not.toContain(0);
   });
 
   it('is counted in a body, no further than asked', () => {
     const part = { type: 'text', text: 'x', prompt_cache_breakpoint: MARK };
-    const bytes = new TextEncoder().encode(
-      JSON.stringify(body([{ role: 'user', content: [part, part, part, part] }])),
-    );
+    const bytes = new TextEncoder().encode(JSON.stringify(body([user([part, part, part, part])])));
     expect([0, 2, 9].map((most) => marksIn(bytes, most))).toEqual([0, 2, 4]);
     const none = readChatRequest(new TextEncoder().encode(JSON.stringify(body([user('go')]))));
     expect(none.ok && marksIn(none.value.bytes, 9)).toBe(0);

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { readChatRequest } from '../../../src/protocol/chat/request.ts';
 import { readMessagesRequest } from '../../../src/protocol/messages/request.ts';
 import { readResponsesRequest } from '../../../src/protocol/responses/request.ts';
+import { assistant, user } from '../../support/conversations/chat.ts';
 import { forAll } from '../../support/laws/runs.ts';
 
 const READERS = {
@@ -13,7 +14,7 @@ const READERS = {
 type Protocol = keyof typeof READERS;
 
 const nothing = { items: new Set<string>(), tools: new Set<string>() };
-const message = { role: 'user', content: 'Hello' };
+const message = user('Hello');
 
 /**
  * The field that a body of one of the protocols is refused for; undefined if it names nothing
@@ -72,12 +73,8 @@ describe('an item of a body', () => {
     ['a kind that comes to be later', { type: 'memory_item', id: 'mem_1', content: 'x' }, '.type'],
     ['a text', 'msg_1', ''],
     ['a type that is no text', { type: 7, role: 'user', content: 'x' }, ''],
-    ['a file', { role: 'user', content: [{ type: 'input_file', file_id: 'file_1' }] }, '.content[0].file_id'],
-    [
-      'a picture',
-      { role: 'user', content: [{ type: 'input_image', file_id: 'file_1' }] },
-      '.content[0].file_id',
-    ],
+    ['a file', user([{ type: 'input_file', file_id: 'file_1' }]), '.content[0].file_id'],
+    ['a picture', user([{ type: 'input_image', file_id: 'file_1' }]), '.content[0].file_id'],
     [
       'a file in an output',
       { type: 'function_call_output', call_id: 'c', output: [{ type: 'input_file', file_id: 'file_1' }] },
@@ -109,10 +106,7 @@ describe('an item of a body', () => {
     ],
     [
       'a citation',
-      {
-        role: 'assistant',
-        content: [{ type: 'output_text', text: 'x', annotations: [{ file_id: 'file_1' }] }],
-      },
+      assistant([{ type: 'output_text', text: 'x', annotations: [{ file_id: 'file_1' }] }]),
       '.content[0].annotations[0].file_id',
     ],
   ])('F14: may not be %s', (_, item, field) => {
@@ -133,7 +127,7 @@ describe('an item of a body', () => {
       'a search',
       { type: 'web_search_call', id: 'ws_1', status: 'completed', action: { type: 'search', query: 'x' } },
     ],
-    ['a file', { role: 'user', content: [{ type: 'input_file', file_id: null, file_data: 'data:x' }] }],
+    ['a file', user([{ type: 'input_file', file_id: null, file_data: 'data:x' }])],
     [
       'a local shell',
       {
@@ -202,7 +196,7 @@ describe('a tool of a body', () => {
       input: [
         message,
         { type: 'code_interpreter_call', id: 'ci_1', container_id: 'cntr_1', code: 'x' },
-        { role: 'assistant', content: [{ type: 'output_text', text: 'x', annotations: [{ file_id: 'f' }] }] },
+        assistant([{ type: 'output_text', text: 'x', annotations: [{ file_id: 'f' }] }]),
       ],
       tools: [{ type: 'code_interpreter', container: 'cntr_1' }],
     };
@@ -255,7 +249,7 @@ describe('a field of a body', () => {
   it('F14: of a message may be no audio and no file that the account has stored', () => {
     expect(inMessages(message, { role: 'assistant', audio: { id: 'audio_1' } })).toBe('messages[1].audio.id');
     const part = { type: 'file', file: { file_id: 'file_1' } };
-    expect(inMessages({ role: 'user', content: [part] })).toBe('messages[0].content[0].file.file_id');
+    expect(inMessages(user([part]))).toBe('messages[0].content[0].file.file_id');
   });
 
   it.each(['user_config', 'router_settings_override', 'api_base', 'base_url', 'api_key'])(
@@ -293,7 +287,7 @@ describe('a field of a body', () => {
       inMessages({ role: 'assistant', content: 'x', audio: null, parsed: { file_id: 'x' } }),
     ).toBeUndefined();
     const input_audio = { data: 'AAAA', format: 'wav' };
-    expect(inMessages({ role: 'user', content: [{ type: 'input_audio', input_audio }] })).toBeUndefined();
+    expect(inMessages(user([{ type: 'input_audio', input_audio }]))).toBeUndefined();
   });
 });
 
@@ -352,10 +346,8 @@ describe('a name', () => {
 
   it('F14: hides not among more fields than are looked at', () => {
     const part = Object.fromEntries(Array.from({ length: 501 }, (_, index) => [`field_${index}`, index]));
-    expect(inMessages({ role: 'user', content: [part] })).toBe('messages[0].content[0]');
-    expect(
-      inMessages({ role: 'user', content: Array(30_000).fill({ type: 'text', text: 'x' }) }),
-    ).toBeUndefined();
+    expect(inMessages(user([part]))).toBe('messages[0].content[0]');
+    expect(inMessages(user(Array(30_000).fill({ type: 'text', text: 'x' })))).toBeUndefined();
   });
 
   it('F14: is found anywhere in an item, however often its keys occur', () => {

@@ -9,7 +9,7 @@ import { error, messagesError } from '../../../src/reference/schemas/errors.ts';
 import { explanation } from '../../../src/reference/schemas/plan.ts';
 import { refFacts } from '../../../src/reference/schemas/stored.ts';
 import { OPERATIONS } from '../../../src/reference/table.ts';
-import { lines, step, user } from '../../support/conversations/chat.ts';
+import { assistant, lines, step, system, user } from '../../support/conversations/chat.ts';
 import { quiet } from '../../support/quiet.ts';
 import { refsIn, start } from '../support.ts';
 
@@ -73,13 +73,13 @@ const LONG = {
   model: 'gpt-4.1',
   memory_strategy: { mode: 'compact', compact_trigger_turns: 1, compact_keep: 1 },
   messages: [
-    { role: 'system', content: 'Help.' },
+    system('Help.'),
     user('Read it.'),
     ...step('call_1', 'read_file', lines(200)),
     ...step('call_2', 'read_file', lines(150, 'other')),
-    { role: 'assistant', content: 'Done.' },
+    assistant('Done.'),
     user('And now?'),
-    { role: 'assistant', content: 'Nothing.' },
+    assistant('Nothing.'),
     user('Go on.'),
   ],
 };
@@ -88,15 +88,12 @@ const LONG = {
 const LONG_MESSAGES = [
   user('Read it.'),
   ...[1, 2].flatMap((at) => [
-    {
-      role: 'assistant',
-      content: [{ type: 'tool_use', id: `call_${at}`, name: 'read_file', input: { at } }],
-    },
+    assistant([{ type: 'tool_use', id: `call_${at}`, name: 'read_file', input: { at } }]),
     user([{ type: 'tool_result', tool_use_id: `call_${at}`, content: lines(200, `word${at}`) }]),
   ]),
-  { role: 'assistant', content: 'Done.' },
+  assistant('Done.'),
   user('And now?'),
-  { role: 'assistant', content: 'Nothing.' },
+  assistant('Nothing.'),
   user('Go on.'),
 ];
 
@@ -193,7 +190,7 @@ describe('answers about plans', () => {
   it('of items are what the reference says', async () => {
     const { send } = deployment(undefined);
     const { memory_strategy } = LONG;
-    const input = [user('One.'), { role: 'assistant', content: 'Two.' }, user('Three.')];
+    const input = [user('One.'), assistant('Two.'), user('Three.')];
 
     const answer = await send('POST', '/v1/compact', { model: 'gpt-4.1', memory_strategy, input });
 
@@ -237,10 +234,7 @@ describe('answers about plans', () => {
 
   it('of compactions are what the reference says', async () => {
     const { send } = deployment(undefined);
-    const input = Array.from({ length: 6 }, (_, n) => [
-      user(lines(40, `q${n}`)),
-      { role: 'assistant', content: `${n}` },
-    ]).flat();
+    const input = Array.from({ length: 6 }, (_, n) => [user(lines(40, `q${n}`)), assistant(`${n}`)]).flat();
 
     const answer = await send('POST', '/v1/responses/compact', {
       model: 'gpt-4.1',

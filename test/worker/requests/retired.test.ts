@@ -5,7 +5,7 @@ import type { Env } from '../../../src/config.ts';
 import { conversationName } from '../../../src/storage/conversation/names.ts';
 import { objectsOf } from '../../../src/storage/conversation/sealed-objects.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
-import { body, user } from '../../support/conversations/chat.ts';
+import { body, result, user } from '../../support/conversations/chat.ts';
 import { startApp } from '../support.ts';
 
 const TALK = body([user('go')]);
@@ -24,11 +24,7 @@ function caller(variables: object = {}) {
 
 describe('a retired field of a strategy', () => {
   const CONDENSE = { mode: 'auto', condense: true };
-  const record = {
-    role: 'tool',
-    tool_call_id: 'c',
-    content: JSON.stringify([{ id: 1 }, { id: 2 }], null, 200),
-  };
+  const record = result('c', JSON.stringify([{ id: 1 }, { id: 2 }], null, 200));
   const call = { id: 'c', type: 'function', function: { name: 'find', arguments: '{}' } };
   const READ = body([user('go'), { role: 'assistant', content: null, tool_calls: [call] }, record]);
 

@@ -7,6 +7,7 @@ import { Tenants } from '../../../src/tenant/identity.ts';
 import { compactionOf } from '../../../tools/upstream/compaction.ts';
 import { messageOf } from '../../../tools/upstream/message.ts';
 import { violations } from '../../../tools/upstream/strict-messages.ts';
+import { assistant, user } from '../../support/conversations/chat.ts';
 import { startApp } from '../support.ts';
 
 type Json = Record<string, unknown>;
@@ -131,18 +132,12 @@ describe('a summary by Precis that builds on a signed one', () => {
     const { send, bodies, refusals, refuse } = deployed('sk-ant-one');
     const words = 'a sentence of some words. '.repeat(150);
     const round = (at: number): Json[] => [
-      {
-        role: 'assistant',
-        content: [{ type: 'tool_use', id: `toolu_${at}`, name: 'f', input: { at } }],
-      },
-      {
-        role: 'user',
-        content: [{ type: 'tool_result', tool_use_id: `toolu_${at}`, content: `${at} ${words}` }],
-      },
+      assistant([{ type: 'tool_use', id: `toolu_${at}`, name: 'f', input: { at } }]),
+      user([{ type: 'tool_result', tool_use_id: `toolu_${at}`, content: `${at} ${words}` }]),
     ];
     const tools = [{ name: 'f', input_schema: { type: 'object' } }];
     const work = Array.from({ length: 12 }, (_, at) => round(at)).flat();
-    const turn = [{ role: 'user', content: 'Paint the zebra crossing.' }, ...work];
+    const turn = [user('Paint the zebra crossing.'), ...work];
     const made = await send('beside', turn, { tools });
     expect(made.summary?.signed).toBe(true);
     refuse();
@@ -150,7 +145,7 @@ describe('a summary by Precis that builds on a signed one', () => {
       role: at % 2 === 0 ? 'user' : 'assistant',
       content: `beside ${at}: ${words}`,
     }));
-    const done = { role: 'assistant', content: 'The work is done.' };
+    const done = assistant('The work is done.');
     const ours = await send('beside', [...turn, done, ...later], { tools });
     expect(ours.summary).toMatchObject({ status: 'completed' });
     expect(ours.summary).not.toHaveProperty('signed');

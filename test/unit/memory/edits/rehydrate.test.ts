@@ -262,16 +262,12 @@ describe('the outputs after a summary', () => {
     const inItems = viewOfRequest(request.value, strategy);
     const [, answer] = messagesOf(inChat);
 
-    expect(answer).toMatchObject({
-      role: 'assistant',
-      content: expect.stringMatching(/<\/rehydrated_outputs>$/),
-    });
+    expect(answer).toMatchObject(assistant(expect.stringMatching(/<\/rehydrated_outputs>$/)));
     expect(shown(inChat).length).toBeGreaterThan(0);
     expect(inItems.view.summary?.rehydrated?.map(({ message }) => message)).toEqual(messagesShown(inChat));
-    expect(JSON.parse(new TextDecoder().decode(inItems.bytes)).input[1]).toEqual({
-      role: 'assistant',
-      content: inItems.view.summary?.block,
-    });
+    expect(JSON.parse(new TextDecoder().decode(inItems.bytes)).input[1]).toEqual(
+      assistant(inItems.view.summary?.block),
+    );
   });
 });
 

@@ -4,6 +4,7 @@ import type { MemoryStrategyRequest } from '../../../../src/memory/modes/table.t
 import { brokenPrefixes, wrongReport } from '../../../support/clients/agent-caller.ts';
 import { agentRun, lengthsOf, type Message, rows } from '../../../support/clients/agent-run.ts';
 import { PlannedAgent } from '../../../support/clients/planned-agent.ts';
+import { calls, result, user } from '../../../support/conversations/chat.ts';
 import { requestsIn, toolTalk } from '../../../support/conversations/tool-talk.ts';
 
 describe('a window that cannot hold a run', () => {
@@ -112,20 +113,13 @@ describe('a move of auto that must pay', () => {
 
 const AUTO = { mode: 'auto' as const };
 
-const searched = (id: string, output: string): Message[] => [
-  {
-    role: 'assistant',
-    content: null,
-    tool_calls: [{ id, type: 'function', function: { name: 'search', arguments: '{}' } }],
-  },
-  { role: 'tool', tool_call_id: id, content: output },
-];
+const searched = (id: string, output: string): Message[] => [calls([id, 'search']), result(id, output)];
 
 describe('below its budget, mode auto', () => {
   it('does not act on a repeated or huge output either', () => {
     const output = rows('pears', 600);
     const messages = [1, 2, 3, 4, 5, 6].flatMap((at): Message[] => [
-      { role: 'user', content: `Question ${at}` },
+      user(`Question ${at}`),
       ...searched(`call_${at}`, output),
     ]);
 
@@ -139,7 +133,7 @@ describe('below its budget, mode auto', () => {
 });
 
 describe('what cannot be made to fit', () => {
-  const huge = { role: 'user', content: rows('a question', 1_500) };
+  const huge = user(rows('a question', 1_500));
 
   it.each<[string, object]>([
     ['its budget', { token_budget: 4_000 }],
@@ -169,7 +163,7 @@ describe('what cannot be made to fit', () => {
   });
 
   it('is sent with a huge fresh output in full: the model has not seen it', () => {
-    const messages = [{ role: 'user', content: 'Go.' }, ...searched('call_1', rows('fresh', 2_000))];
+    const messages = [user('Go.'), ...searched('call_1', rows('fresh', 2_000))];
     const memory_strategy = { ...AUTO, token_budget: 4_000, min_reclaim_tokens: 0 };
 
     const { view, memory } = new PlannedAgent({ memory_strategy }).send(messages);

@@ -15,6 +15,7 @@ import { readResponsesRequest } from '../../../../src/protocol/responses/request
 import { markedShare } from '../../../../src/request/cache-marks.ts';
 import { termsFor } from '../../../../src/view/made-before.ts';
 import { Vendor } from '../../../../tools/upstream/invoice.ts';
+import { assistant, calls, result, user } from '../../../support/conversations/chat.ts';
 import { forAll, runs } from '../../../support/laws/runs.ts';
 import { strategyOf, viewOfRequest } from '../../../support/laws/view-of.ts';
 
@@ -54,7 +55,7 @@ interface Format {
 const ephemeral = { cache_control: { type: 'ephemeral' } };
 const inChat = {
   part: (text: string, isMarked: boolean) => (isMarked ? [{ type: 'text', text, ...ephemeral }] : text),
-  first: (content: unknown): Json => ({ role: 'user', content }),
+  first: (content: unknown): Json => user(content),
 };
 const items = {
   read: (bytes: Uint8Array) => readResponsesRequest(bytes),
@@ -77,8 +78,8 @@ const FORMATS: Readonly<Record<string, Format>> = {
     read: (bytes) => readMessagesRequest(bytes),
     body: (system, steps) => ({ max_tokens: 1_000, system, messages: steps.flat() }),
     step: (at, content) => [
-      { role: 'assistant', content: [{ type: 'tool_use', id: `toolu_${at}`, name: 'read', input: { at } }] },
-      { role: 'user', content: [{ type: 'tool_result', tool_use_id: `toolu_${at}`, content }] },
+      assistant([{ type: 'tool_use', id: `toolu_${at}`, name: 'read', input: { at } }]),
+      user([{ type: 'tool_result', tool_use_id: `toolu_${at}`, content }]),
     ],
   },
   chat: {
@@ -86,16 +87,7 @@ const FORMATS: Readonly<Record<string, Format>> = {
     model: 'claude-sonnet-5-5',
     read: (bytes) => readChatRequest(bytes),
     body: (content, steps) => ({ messages: [{ role: 'system', content }, ...steps.flat()] }),
-    step: (at, content) => [
-      {
-        role: 'assistant',
-        content: null,
-        tool_calls: [
-          { id: `call_${at}`, type: 'function', function: { name: 'read', arguments: `{"at":${at}}` } },
-        ],
-      },
-      { role: 'tool', tool_call_id: `call_${at}`, content },
-    ],
+    step: (at, content) => [calls([`call_${at}`, 'read', `{"at":${at}}`]), result(`call_${at}`, content)],
   },
   responses: { ...items, model: 'claude-sonnet-5-5', part: itemPart(ephemeral) },
   'responses, where the caller places all of OpenAI’s marks': {

@@ -7,7 +7,7 @@ import {
   strategy as anyStrategy,
   autoStrategy,
 } from '../../../support/conversations/arbitrary-conversation.ts';
-import { lines } from '../../../support/conversations/chat.ts';
+import { assistant, lines } from '../../../support/conversations/chat.ts';
 import { oddMessages } from '../../../support/conversations/odd-messages.ts';
 import {
   ADDITIONS,
@@ -42,7 +42,7 @@ function turn(steps: readonly Step[], name: string): Json[] {
     const id = `${name}_${at}`;
     const call = { type: 'tool_use', id, name: 'read_file', input: { of: id } };
     return [
-      { role: 'assistant', content: [...thinkingOf(step, id), text(`I read ${id}.`), call] },
+      assistant([...thinkingOf(step, id), text(`I read ${id}.`), call]),
       user([result(id), ...(step.words ? [text('Step on.')] : [])]),
       ...(step.words ? [user('And on.')] : []),
     ];
@@ -99,11 +99,7 @@ function played(messages: readonly Json[], strategy: MemoryStrategyRequest, thin
 describe('a running turn with a budget of thinking', () => {
   it.each(STRATEGIES)('F30: begins with its thinking at each request (%j)', (strategy) => {
     forAll(runs(2, 15), steps, steps, (one, other) => {
-      const messages = [
-        ...turn(one, 'a'),
-        { role: 'assistant', content: [text('Done.')] },
-        ...turn(other, 'b'),
-      ];
+      const messages = [...turn(one, 'a'), assistant([text('Done.')]), ...turn(other, 'b')];
       expect(played(messages, strategy).wrong).toEqual([]);
     });
   });

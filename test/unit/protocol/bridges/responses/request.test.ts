@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { ChatBody } from '../../../../../src/protocol/bridges/bridge.ts';
 import { responsesBridge } from '../../../../../src/protocol/bridges/responses/body.ts';
 import { responsesViolations } from '../../../../../tools/upstream/strict-responses.ts';
+import { assistant, system } from '../../../../support/conversations/chat.ts';
 import { bodyOf, bridged, inputOf, type Json, sha256 } from './bridged.ts';
 
 const user = { role: 'user', content: 'Go.' };
@@ -202,14 +203,11 @@ describe('a message', () => {
     ],
     [
       'of the system, in parts',
-      {
-        role: 'system',
-        content: [
-          { type: 'text', text: 'A' },
-          { type: 'text', text: 'B' },
-        ],
-      },
-      { role: 'system', content: [text('A'), text('B')] },
+      system([
+        { type: 'text', text: 'A' },
+        { type: 'text', text: 'B' },
+      ]),
+      system([text('A'), text('B')]),
     ],
     [
       'with a mark of another cache',
@@ -218,32 +216,22 @@ describe('a message', () => {
     ],
     [
       'of the model, in parts',
-      {
-        role: 'assistant',
-        content: [
-          { type: 'text', text: 'Ye' },
-          { type: 'text', text: 's.' },
-        ],
-      },
-      { role: 'assistant', content: 'Yes.' },
+      assistant([
+        { type: 'text', text: 'Ye' },
+        { type: 'text', text: 's.' },
+      ]),
+      assistant('Yes.'),
     ],
-    [
-      'that refuses in a part',
-      { role: 'assistant', content: [{ type: 'refusal', refusal: 'No.' }] },
-      { role: 'assistant', content: 'No.' },
-    ],
+    ['that refuses in a part', assistant([{ type: 'refusal', refusal: 'No.' }]), assistant('No.')],
     [
       'with reasoning of another server',
       { role: 'assistant', content: 'Yes.', reasoning_content: 'Hm.', reasoning: 'Hm.' },
-      { role: 'assistant', content: 'Yes.' },
+      assistant('Yes.'),
     ],
     [
       'with reasoning among its parts',
-      {
-        role: 'assistant',
-        content: ['reasoning', 'thinking', 'text'].map((type) => ({ type, text: `${type}.` })),
-      },
-      { role: 'assistant', content: 'text.' },
+      assistant(['reasoning', 'thinking', 'text'].map((type) => ({ type, text: `${type}.` }))),
+      assistant('text.'),
     ],
   ])('%s', (_, message, item) => {
     const body = bodyOf({ messages: [message] });
@@ -379,10 +367,8 @@ describe('a message', () => {
     ];
     const message = { role: 'assistant', content: 'Yes.', reasoning_details: details };
     const reasoning = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'gAAA' };
-    expect(inputOf([message])).toEqual([reasoning, { role: 'assistant', content: 'Yes.' }]);
-    expect(inputOf([message], { leavesOutReasoning: true })).toEqual([
-      { role: 'assistant', content: 'Yes.' },
-    ]);
+    expect(inputOf([message])).toEqual([reasoning, assistant('Yes.')]);
+    expect(inputOf([message], { leavesOutReasoning: true })).toEqual([assistant('Yes.')]);
     // Nothing would follow it.
     expect(inputOf([user, { ...message, content: '' }])).toEqual(inputOf([user]));
   });
@@ -408,12 +394,7 @@ describe('a message', () => {
 
     it('is sent once where a client has split it', () => {
       const none = { api: 'responses' as const, json: '[]' };
-      const split = [
-        user,
-        { role: 'assistant', content: 'I look.' },
-        { ...message, content: null },
-        ...after,
-      ];
+      const split = [user, assistant('I look.'), { ...message, content: null }, ...after];
       const input = inputOf(split, { kept: new Map([...kept, [2, none]]) });
       expect(input).toEqual(inputOf([user, message, ...after], { kept }));
     });
