@@ -36,13 +36,8 @@ async function main(): Promise<void> {
   const { host, port, holders, ...given } = readArguments();
   const data = resolve(given.data);
   console.log(`Precis starts, with its data in ${data}.`);
-  // They take seconds to load, for which neither `--help` nor this line waits.
-  const [{ VARIABLES }, { startRuntime }, { ownWorker }, { modulesOf }] = await Promise.all([
-    import('../src/config.ts'),
-    import('./local-runtime.ts'),
-    import('./own-worker.ts'),
-    import('./worker-modules.ts'),
-  ]);
+  // It takes a part of a second to load, for which neither `--help` nor this line waits.
+  const { VARIABLES } = await import('../src/config.ts');
   const own = variablesIn(given.var, VARIABLES);
   const storage = await keepFromOthers(data);
   const vars = {
@@ -50,6 +45,12 @@ async function main(): Promise<void> {
     ...own,
     PRECIS_SECRET: await secretOf(storage, host, own),
   };
+  // They take a second to load, for which no refusal waits.
+  const [{ startRuntime }, { ownWorker }, { modulesOf }] = await Promise.all([
+    import('./local-runtime.ts'),
+    import('./own-worker.ts'),
+    import('./worker-modules.ts'),
+  ]);
   const built = await ownWorker(join(data, 'worker'));
   const miniflare = startRuntime({
     built,
