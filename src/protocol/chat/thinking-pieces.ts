@@ -63,7 +63,8 @@ function placeOf(blocks: readonly unknown[], piece: JsonObject, since: number): 
   const { type, index } = piece;
   if (typeof index === 'number') {
     const at = blocks.findLastIndex((block) => asObject(block).index === index);
-    return at >= since && isSameType(asObject(blocks[at]).type, type) ? at : -1;
+    const known = asObject(blocks[at]);
+    return at >= since && isSame(known.type, type) && isSame(known.id, piece.id) ? at : -1;
   }
   const at = blocks.length - 1;
   const last = asObject(blocks[at]);
@@ -71,9 +72,9 @@ function placeOf(blocks: readonly unknown[], piece: JsonObject, since: number): 
   return isOpen && type === last.type ? at : -1;
 }
 
-/** A piece need not repeat its type. */
-function isSameType(known: unknown, type: unknown): boolean {
-  return type === undefined || known === undefined || known === type;
+/** A piece need not repeat its type or id. */
+function isSame(known: unknown, given: unknown): boolean {
+  return (known ?? given) === (given ?? known);
 }
 
 function joined(block: JsonObject, piece: JsonObject): JsonObject {

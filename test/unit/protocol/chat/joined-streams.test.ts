@@ -273,6 +273,15 @@ describe('thinking in pieces', () => {
     });
   });
 
+  it('is as many blocks as have ids, whatever index they have', () => {
+    const { turns, shown } = turnsOf();
+    const signs = ['call_a', 'call_b'].map((id) =>
+      detail({ type: 'reasoning.encrypted', id, data: `of ${id}` }),
+    );
+    shown(...signs.map((sign) => ({ delta: listed(sign) })), ofOurs);
+    expect(turns.turn?.messages[0]).toMatchObject({ reasoning_details: signs });
+  });
+
   it('is sent as the blocks that were signed, each up to its signature', () => {
     const { turns, shown } = turnsOf();
     const redacted = { type: 'redacted_thinking', data: 'abc' };
