@@ -69,7 +69,8 @@ const TOOLS = wordsOf(
  * (https://platform.claude.com/docs/en/agents-and-tools/tool-use/code-execution-tool).
  */
 const MESSAGES_TOOLS = wordsOf(
-  'custom bash text_editor computer memory web_search web_fetch tool_search_tool_regex tool_search_tool_bm25',
+  'custom bash text_editor computer computer_toolset browser_toolset memory web_search web_fetch',
+  'tool_search_tool_regex tool_search_tool_bm25',
 );
 
 /** Fields that refer to stored things or to other servers, wherever they are. */

@@ -44,6 +44,19 @@ it('an answer that the vendor would compare a request with is stored', () => {
   expect(diagnostics(null)).toBeUndefined();
 });
 
+it.each([
+  ['computer_toolset_20260801', undefined],
+  ['browser_toolset_20260801', undefined],
+  ['memory_20250818', undefined],
+  ['code_execution_20260120', 'tools[0].type'],
+  ['advisor_20260301', 'tools[0].type'],
+  ['browser_toolset', undefined],
+  ['browser_toolset_2026', 'tools[0].type'],
+])('a tool of Anthropic’s, %s, names something stored: %s', (type, param) => {
+  const tools = [{ type, name: 'x' }];
+  expect(found('messages', { model: 'm', messages: [message], tools })).toBe(param);
+});
+
 describe('an item of a body', () => {
   it.each([
     ['a reference', { type: 'item_reference', id: 'msg_1' }, '.type'],
