@@ -32,6 +32,11 @@ export abstract class CallSorter {
     return this.decided === 'callers';
   }
 
+  /** No call so far is to be answered by anybody. */
+  protected startOver(): void {
+    this.decided = undefined;
+  }
+
   /** Takes a call. Returns whether the caller sees it. */
   protected showsCall(isOurs: boolean): boolean {
     if (!isOurs || this.mayAnswer()) this.decided ??= isOurs ? 'ours' : 'callers';

@@ -33,6 +33,15 @@ export function isClosing(stopReason: unknown): boolean {
 }
 
 /**
+ * Whether another model goes on from here, since the one before has declined. What that has called
+ * is left out of the history, without results
+ * (https://platform.claude.com/docs/en/build-with-claude/refusals-and-fallback).
+ */
+function isFallback({ type }: JsonObject): boolean {
+  return type === 'fallback';
+}
+
+/**
  * Sorts the blocks of one answer as they begin.
  *
  * Thinking passes at once, since most of it is long. What is thought after one of Precis's calls
@@ -79,6 +88,10 @@ export class BlockSorter extends CallSorter {
       this.hasHidden = true;
       return false;
     }
+    if (isFallback(block)) {
+      this.startOver();
+      this.hasDropped = false;
+    }
     if (!waitsForCaller(block)) return true;
     const isOurs = this.calls(block);
     this.hasDropped ||= isOurs;
@@ -109,9 +122,11 @@ export function turnOf(
   const content: string[] = [];
   let thinking: string[] = [];
   let isCut = false;
-  for (const answered of blocks) {
+  const from = blocks.findLastIndex(({ block }) => isFallback(block));
+  for (const [at, answered] of blocks.entries()) {
     const { block } = answered;
-    if (isThinking(block)) {
+    if (at < from && waitsForCaller(block)) thinking = [];
+    else if (isThinking(block)) {
       if (!isCut) thinking.push(answered.json);
     } else if (waitsForCaller(block) && !sorter.calls(block)) {
       isCut = true;
@@ -121,7 +136,7 @@ export function turnOf(
       thinking = [];
     }
   }
-  const ours = blocks.filter(({ block }) => sorter.calls(block));
+  const ours = blocks.filter(({ block }, at) => at > from && sorter.calls(block));
   const json = messageJson(content);
   return {
     messages: [asObject(JSON.parse(json))],

@@ -68,6 +68,24 @@ describe('a body of Messages', () => {
     expect(joined.said?.json).toContain(`[${thought(1)},${edit('a')},${edit('b')}]`);
   });
 
+  it('answers no call that a model has made before it declined', () => {
+    const fallback = '{"type":"fallback","from":{"model":"a"},"to":{"model":"b"}}';
+    const thought = (at: number) => `{"type":"thinking","thinking":"","signature":"s${at}"}`;
+    const text = '{"type":"text","text":"So."}';
+    const edit = '{"type":"tool_use","id":"a","name":"edit","input":{}}';
+    const again = ours.replace('toolu_1', 'toolu_2');
+    const taken = (...blocks: string[]) => new JoinedMessagesBodies(OURS, () => true).take(bodyOf(blocks));
+    const message = taken(text, thought(1), ours, fallback, thought(2), text) as Uint8Array;
+    expect(decoder.decode(message)).toContain(`[${text},${thought(1)},${fallback},${thought(2)},${text}]`);
+    for (const before of [ours, edit]) {
+      const turn = taken(text, thought(1), before, fallback, thought(2), again) as ToolTurn;
+      expect(turn.calls.map(({ id }) => id)).toEqual(['toolu_2']);
+      expect(turn.json).toContain(`[${text},${fallback},${thought(2)},${again}]`);
+    }
+    const callers = decoder.decode(taken(ours, fallback, edit, again) as Uint8Array);
+    expect(callers).toContain(`[${fallback},${edit}], "stop_reason":"tool_use"`);
+  });
+
   it('is not said if it ended in a refusal, and goes on after a pause', () => {
     const saidAt = (stop: string | null): string | undefined => {
       const joined = new JoinedMessagesBodies(OURS, () => true);
