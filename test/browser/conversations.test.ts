@@ -252,8 +252,8 @@ describe('conversations that were made through the Worker', () => {
     const page = await open({ key: KEY, at: `#/conversations/refunds/requests/${requests}?user=ann` });
     await expect.poll(() => page.locator('.row .original .passage').count()).toBeGreaterThan(5);
     const top = () => page.evaluate<number>('scrollY');
-    // What is loaded above a text moves it.
-    await page.waitForLoadState('networkidle');
+    // What is loaded above a text moves it: the texts that the model saw are the last.
+    await expect.poll(() => page.locator('.row.placeholder .edit pre').count()).toBeGreaterThan(5);
     await page.mouse.move(600, 500);
     await page.mouse.wheel(0, 1_200);
     await expect.poll(top).toBe(1_200);
