@@ -58,8 +58,9 @@ const idle: Page[] = [];
 function start(): Promise<Browser> {
   const executablePath = findChromium();
   if (executablePath === undefined) throw new Error('There is no Chromium; set CHROMIUM to its path.');
-  // Containers run as root, where the sandbox can't.
-  const args = ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'];
+  // Containers run as root, where the sandbox can't. Threads of the engine would compile what runs
+  // once, on cores that other tests need.
+  const args = ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu', '--js-flags=--single-threaded'];
   return chromium.launch({ executablePath, args });
 }
 
