@@ -44,7 +44,6 @@ export default {
     }
     return new Response('done');
   },
-  scheduled() {},
 };
 `;
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { COMPACT_OLD_TURNS, conversationOf, linesAbout } from '../../support/conversations/conversations.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
+import { SCHEDULED_PATH } from '../../support/deployment/environment.ts';
 import { until } from '../../support/deployment/polling.ts';
 
 const DAY = 24 * 60 * 60_000;
@@ -92,12 +93,11 @@ describe('the scheduled handler', () => {
   it('collects what was not used for the time of retention', async () => {
     const { remember, refs, archived } = caller('collecting');
     await remember(['unused'], 'unused');
-    const run = (days: number) =>
-      deployment.fetch(`/cdn-cgi/local/scheduled?time=${Date.now() + days * DAY}`);
+    const run = (days: number) => deployment.fetch(`${SCHEDULED_PATH}?time=${Date.now() + days * DAY}`);
 
-    expect((await run(29)).status).toBe(200);
+    expect((await run(29)).status).toBe(204);
     expect(await refs()).toHaveLength(1);
-    expect((await run(31)).status).toBe(200);
+    expect((await run(31)).status).toBe(204);
 
     expect(await refs()).toEqual([]);
     expect(await archived('unused')).toBe(0);

@@ -10,3 +10,6 @@ export interface Environment {
 
 /** The path at which tested-worker.ts takes an environment with `PUT`. */
 export const ENVIRONMENT_PATH = '/environment-of-tests';
+
+/** The path at which it runs the scheduled handler, at `?time=` in milliseconds. */
+export const SCHEDULED_PATH = '/scheduled-handler-of-tests';

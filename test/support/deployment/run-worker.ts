@@ -29,9 +29,9 @@ export async function runWorker(
     vars,
     storage: state,
     print: (line) => print(`${line}\n`),
-    // Gives the scheduled handler a path.
-    more: { unsafeTriggerHandlers: true },
+    // Not by way of Miniflare's own Worker, which takes a quarter of the time of a small request.
+    moreOfWorker: { unsafeDirectSockets: [{ host: '127.0.0.1', port: 0 }] },
   });
-  const url = await miniflare.ready;
+  const url = await miniflare.unsafeGetDirectURL();
   return { url: url.origin, close: () => miniflare.dispose() };
 }

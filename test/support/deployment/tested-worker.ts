@@ -8,7 +8,7 @@ import type { Env } from '../../../src/config.ts';
 import * as worker from '../../../src/index.ts';
 import { REGISTER } from '../../../src/storage/objects.ts';
 import { shorten } from '../time-limits.ts';
-import { ENVIRONMENT_PATH, type Environment } from './environment.ts';
+import { ENVIRONMENT_PATH, type Environment, SCHEDULED_PATH } from './environment.ts';
 
 /** The names of objects that a deployment has once. All other names have a tenant's id in them. */
 const SINGLE = new Set([REGISTER, 'metrics']);
@@ -55,12 +55,14 @@ export const TenantMemory = inEnvironment(worker.TenantMemory);
 export const UserMemory = inEnvironment(worker.UserMemory);
 
 const { fetch, scheduled } = worker.default;
+const at = (time: string | null) => ({ scheduledTime: Number(time) }) as ScheduledController;
 
 export default {
   async fetch(request, env, ctx) {
-    if (!request.url.endsWith(ENVIRONMENT_PATH)) return fetch(request, ofFile ?? env, ctx);
-    become(await request.json(), env);
+    const { pathname, searchParams } = new URL(request.url);
+    if (pathname === ENVIRONMENT_PATH) become(await request.json(), env);
+    else if (pathname === SCHEDULED_PATH) await scheduled(at(searchParams.get('time')), ofFile ?? env);
+    else return fetch(request, ofFile ?? env, ctx);
     return new Response(null, { status: 204 });
   },
-  scheduled: (controller, env) => scheduled(controller, ofFile ?? env),
 } satisfies ExportedHandler<Env>;
