@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { rows } from '../../support/clients/agent-run.ts';
+import { calls, result, user } from '../../support/conversations/chat.ts';
 import { settingsOf } from '../../support/deployment/conversation-settings.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { dataOf } from '../../support/deployment/event-stream.ts';
@@ -16,14 +17,10 @@ const settings = settingsOf(deployment);
 
 /** A question and steps with about 700 tokens each; the model has not answered yet. */
 const messages = [
-  { role: 'user', content: 'Go.' },
+  user('Go.'),
   ...[1, 2, 3, 4, 5].flatMap((step) => [
-    {
-      role: 'assistant',
-      content: null,
-      tool_calls: [{ id: `call_${step}`, type: 'function', function: { name: 'search', arguments: '{}' } }],
-    },
-    { role: 'tool', tool_call_id: `call_${step}`, content: rows(`choice ${step}`, 40) },
+    calls([`call_${step}`, 'search']),
+    result(`call_${step}`, rows(`choice ${step}`, 40)),
   ]),
 ];
 

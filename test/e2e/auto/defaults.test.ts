@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import type { Report } from '../../../src/memory/plan/report.ts';
 import { markersIn, textTokens, tokensOf } from '../../support/clients/agent-caller.ts';
 import { type Message, rows } from '../../support/clients/agent-run.ts';
+import { assistant, result } from '../../support/conversations/chat.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { overProtocols } from '../../support/deployment/protocol.ts';
 
@@ -26,7 +27,7 @@ function step(output: string, input: string = JSON.stringify({ call: calls })): 
   const called = { name: 'search', arguments: input };
   return [
     { role: 'assistant', content: null, tool_calls: [{ id, type: 'function', function: called }] },
-    { role: 'tool', tool_call_id: id, content: output },
+    result(id, output),
   ];
 }
 
@@ -76,11 +77,7 @@ overProtocols('mode auto, when nobody says otherwise', deployment, () => {
   });
 
   it('leaves the last two turns as they are where that is enough', async () => {
-    const turns = [1, 2, 3].flatMap((turn) => [
-      user,
-      ...step(rows(`turn ${turn}`, 60)),
-      { role: 'assistant', content: 'Done.' },
-    ]);
+    const turns = [1, 2, 3].flatMap((turn) => [user, ...step(rows(`turn ${turn}`, 60)), assistant('Done.')]);
 
     const compaction = await compact([...turns.slice(0, -1)], { low_watermark_pct: 0.9 });
 
@@ -146,11 +143,11 @@ overProtocols('mode auto, when nobody says otherwise', deployment, () => {
 
   it('takes user messages that begin with “Observation:” for outputs', async () => {
     const observed = ['Observation: ', '\n Observation:'].flatMap((prefix, at) => [
-      { role: 'assistant', content: `Action: look at ${at}` },
+      assistant(`Action: look at ${at}`),
       { role: 'user', content: `${prefix}${rows(`what is seen ${at}`, 60)}` },
     ]);
     const said = { role: 'user', content: `My observation: ${rows('what is said', 60)}` };
-    const messages = [user, ...observed, { role: 'assistant', content: 'I see.' }, said, ...lastSteps()];
+    const messages = [user, ...observed, assistant('I see.'), said, ...lastSteps()];
 
     const compaction = await compactAll(messages);
 

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { AgentCaller, brokenPrefixes, type Sent, wrongReport } from '../../support/clients/agent-caller.ts';
 import { rows } from '../../support/clients/agent-run.ts';
+import { assistant, result, user } from '../../support/conversations/chat.ts';
 import { toolTalk } from '../../support/conversations/tool-talk.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { overProtocols } from '../../support/deployment/protocol.ts';
@@ -87,7 +88,7 @@ overProtocols('what mode auto trims', deployment, () => {
       const [, first, last, ref = ''] = LINE.exec(`${line}\n\n`) ?? [];
       expect(view).toEqual([
         ...messages.slice(0, 2),
-        { role: 'assistant', content: `${block}\n\n${line}` },
+        assistant(`${block}\n\n${line}`),
         ...messages.slice(Number(last) + 1),
       ]);
       const text = await kept(ref);
@@ -154,11 +155,8 @@ overProtocols('what mode auto trims', deployment, () => {
     const messages = [
       ...toolTalk('quinces', 5),
       { role: 'assistant', content: null, tool_calls: [call] },
-      { role: 'tool', tool_call_id: 'call_0', content: rows('quinces', 700) },
-      ...[1, 2].flatMap((at) => [
-        { role: 'assistant', content: `Answer ${at}.` },
-        { role: 'user', content: `Question ${at}?` },
-      ]),
+      result('call_0', rows('quinces', 700)),
+      ...[1, 2].flatMap((at) => [assistant(`Answer ${at}.`), user(`Question ${at}?`)]),
     ];
     const memory_strategy = { ...strategy, token_budget: 8_000 };
     const all = await new AgentCaller(deployment, { memory_strategy }).play(messages, [18, 20, 22, 24]);

@@ -3,6 +3,7 @@
  * URL and with its headers. The command-line clients are run too, by `npm run test:clients`.
  */
 import { describe, expect, it } from 'vitest';
+import { assistant, result, system, user } from '../../support/conversations/chat.ts';
 import { deploy, KEY } from '../../support/deployment/deployment.ts';
 import { type ClientSettings, SETTINGS } from '../../support/documents/client-configurations.ts';
 
@@ -28,8 +29,8 @@ const chat = (content: { result: (text: string) => unknown; call: unknown }, mor
   tools: [{ type: 'function', function: { name: 'read_file', parameters: PARAMETERS } }],
   ...more,
   messages: [
-    { role: 'system', content: SYSTEM },
-    { role: 'user', content: TASK },
+    system(SYSTEM),
+    user(TASK),
     ...STEPS.flatMap(({ id, output }, at) => [
       {
         role: 'assistant',
@@ -38,7 +39,7 @@ const chat = (content: { result: (text: string) => unknown; call: unknown }, mor
           { id, type: 'function', function: { name: 'read_file', arguments: `{"path":"${at}"}` } },
         ],
       },
-      { role: 'tool', tool_call_id: id, content: content.result(output) },
+      result(id, content.result(output)),
     ]),
   ],
 });
@@ -49,7 +50,7 @@ const responses = (more: Json): Json => ({
   tools: [{ type: 'function', name: 'read_file', parameters: PARAMETERS, strict: false }],
   ...more,
   input: [
-    { role: 'user', content: [{ type: 'input_text', text: TASK }] },
+    user([{ type: 'input_text', text: TASK }]),
     ...STEPS.flatMap(({ id, output }, at) => [
       { type: 'function_call', call_id: id, name: 'read_file', arguments: `{"path":"${at}"}` },
       { type: 'function_call_output', call_id: id, output },
@@ -63,12 +64,9 @@ const typed = (): Json => ({
   stream: true,
   temperature: 0,
   messages: [
-    { role: 'system', content: SYSTEM },
-    ...STEPS.flatMap(({ output }) => [
-      { role: 'user', content: `These are the files:\n${output}` },
-      { role: 'assistant', content: 'Ok.' },
-    ]),
-    { role: 'user', content: TASK },
+    system(SYSTEM),
+    ...STEPS.flatMap(({ output }) => [user(`These are the files:\n${output}`), assistant('Ok.')]),
+    user(TASK),
   ],
 });
 

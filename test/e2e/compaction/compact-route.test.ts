@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { recording } from '../../../fixtures/recording.ts';
 import { responsesTools } from '../../../tools/upstream/items.ts';
+import { assistant, system, user } from '../../support/conversations/chat.ts';
 import { COMPACT_OLD_TURNS, conversationOf, linesAbout } from '../../support/conversations/conversations.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import type { WithMemory } from '../../support/deployment/memory-report.ts';
@@ -150,7 +151,7 @@ describe('items of the Responses API', () => {
     expect(string.input).toBe('Hello');
     const { input } = sealed as unknown as Items;
     expect(input).toMatchObject([{ type: 'compaction' }]);
-    expect(await sent({ model, input })).toEqual([{ role: 'user', content: 'Hello' }]);
+    expect(await sent({ model, input })).toEqual([user('Hello')]);
   });
 
   it('may be compacted dry, which stores nothing, and as plain turns', async () => {
@@ -210,11 +211,8 @@ describe('force', () => {
   });
 
   const short = [
-    { role: 'system', content: 'You help.' },
-    ...['One?', 'Two?', 'Three?'].flatMap((content) => [
-      { role: 'user', content },
-      { role: 'assistant', content: 'Yes.' },
-    ]),
+    system('You help.'),
+    ...['One?', 'Two?', 'Three?'].flatMap((content) => [user(content), assistant('Yes.')]),
   ];
 
   it.each([

@@ -1,4 +1,5 @@
 import { beforeAll, expect, it } from 'vitest';
+import { system, user } from '../../support/conversations/chat.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { until } from '../../support/deployment/polling.ts';
 import { overProtocols } from '../../support/deployment/protocol.ts';
@@ -8,10 +9,7 @@ const summarizer = await startRollingSummarizer();
 const deployment = deploy({ vars: summarizer.vars });
 
 type Message = Record<string, unknown>;
-const messages: Message[] = [
-  { role: 'system', content: 'You help.' },
-  { role: 'user', content: 'Hello' },
-];
+const messages: Message[] = [system('You help.'), user('Hello')];
 
 let conversations = 0;
 
@@ -83,7 +81,7 @@ overProtocols('memory blocks beside cross-session memory', deployment, () => {
   });
 
   it('are left out of an array of too many messages, with the same warning', async () => {
-    const many = Array.from({ length: 20_001 }, () => ({ role: 'user', content: 'Hello' }));
+    const many = Array.from({ length: 20_001 }, () => user('Hello'));
     const memory_blocks = { labels: ['team'], writable: true };
 
     const { response, view } = await ask({ memory_blocks, messages: many });
@@ -95,7 +93,7 @@ overProtocols('memory blocks beside cross-session memory', deployment, () => {
 });
 
 overProtocols('an array of too many messages', deployment, () => {
-  const many = Array.from({ length: 20_001 }, () => ({ role: 'user', content: 'Hello' }));
+  const many = Array.from({ length: 20_001 }, () => user('Hello'));
 
   it.each([
     ['compact', 'too_many_messages'],

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Report } from '../../../src/memory/plan/report.ts';
+import { assistant, system, user } from '../../support/conversations/chat.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { overProtocols } from '../../support/deployment/protocol.ts';
 
@@ -19,17 +20,14 @@ const put = (label: string, text: string, init: RequestInit = {}, more: object =
 const textOf = async (label: string): Promise<unknown> =>
   ((await (await deployment.fetch(route(label))).json()) as { text: unknown }).text;
 
-const greeting: Message[] = [
-  { role: 'system', content: 'You help.' },
-  { role: 'user', content: 'Hello' },
-];
+const greeting: Message[] = [system('You help.'), user('Hello')];
 /** An array of several turns. @param opening distinguishes conversations without a name */
 const talk = (turns: number, opening = 'Hello'): Message[] => [
-  { role: 'system', content: 'You help.' },
-  { role: 'user', content: opening },
+  system('You help.'),
+  user(opening),
   ...Array.from({ length: turns - 1 }, (_, turn) => [
-    { role: 'assistant', content: `Answer ${turn + 1}.` },
-    { role: 'user', content: `Question ${turn + 2}` },
+    assistant(`Answer ${turn + 1}.`),
+    user(`Question ${turn + 2}`),
   ]).flat(),
 ];
 
@@ -226,7 +224,7 @@ overProtocols('memory blocks in the view', deployment, (protocol) => {
 
     const { view, block, memory, response } = await ask({ memory_blocks: [project, team] });
 
-    expect(view).toEqual([greeting[0], { role: 'user', content: block }, greeting[1]]);
+    expect(view).toEqual([greeting[0], user(block), greeting[1]]);
     expect(block.split('\n').slice(1)).toEqual([
       `<memory_block label="${project}" version="1">`,
       'Ship it.',

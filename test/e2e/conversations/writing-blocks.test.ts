@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Report } from '../../../src/memory/plan/report.ts';
 import type { ToolCall } from '../../../tools/upstream/completion.ts';
 import { rows, tools } from '../../support/clients/agent-run.ts';
+import { assistant, result, system, user } from '../../support/conversations/chat.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import type { WithMemory } from '../../support/deployment/memory-report.ts';
 import { overProtocols, PROTOCOLS } from '../../support/deployment/protocol.ts';
@@ -20,10 +21,7 @@ const put = (label: string, text: string): Promise<Response> =>
 const blockOf = async (label: string): Promise<Message> =>
   (await (await deployment.fetch(`/v1/blocks/${label}`)).json()) as Message;
 
-const messages = [
-  { role: 'system', content: 'You help.' },
-  { role: 'user', content: 'My name is Ann.' },
-];
+const messages = [system('You help.'), user('My name is Ann.')];
 
 let calls = 0;
 const call = (name: string, args: object | string): ToolCall => ({
@@ -180,7 +178,7 @@ describe.each(FORMS)('in $form, over $over, a model', ({ ask, protocol }) => {
     );
     await ask(label, conversation);
     const [first] = deployment.chats();
-    const more = [...messages, { role: 'assistant', content: 'Noted.' }, { role: 'user', content: 'Go on.' }];
+    const more = [...messages, assistant('Noted.'), user('Go on.')];
     // It no longer sees that call, and notes the same once again.
     deployment.upstream.next(
       { type: 'answer', toolCalls: [append(label, 'Two.')] },
@@ -236,9 +234,9 @@ describe.each(FORMS)('in $form, over $over, a model', ({ ask, protocol }) => {
     const talk = [
       ...messages,
       { role: 'assistant', content: null, tool_calls: [step] },
-      { role: 'tool', tool_call_id: 'call_a', content: rows('apples', 40) },
-      { role: 'assistant', content: 'A lot.' },
-      { role: 'user', content: 'Note it.' },
+      result('call_a', rows('apples', 40)),
+      assistant('A lot.'),
+      user('Note it.'),
     ];
     deployment.upstream.next(
       { type: 'answer', toolCalls: [append(label, 'A lot.')] },

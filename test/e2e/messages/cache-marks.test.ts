@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { MessagesBehaviour } from '../../../tools/upstream/messages-upstream.ts';
 import { rows } from '../../support/clients/agent-run.ts';
+import { assistant, user } from '../../support/conversations/chat.ts';
 import { deployMessages } from '../../support/deployment/messages-deployment.ts';
 
 type Json = Record<string, unknown>;
@@ -18,21 +19,18 @@ const asked = (marks: { first?: Json; result?: Json; last?: Json }, more: Json =
   tools: [{ name: 'search', description: 'Searches.', input_schema: { type: 'object' } }],
   memory_strategy: { mode: 'compact', token_budget: 3_000, compact_keep: 0 },
   messages: [
-    { role: 'user', content: [text('What do apples weigh?', { cache_control: marks.first })] },
-    { role: 'assistant', content: [{ type: 'tool_use', id: 'toolu_a', name: 'search', input: {} }] },
-    {
-      role: 'user',
-      content: [
-        {
-          type: 'tool_result',
-          tool_use_id: 'toolu_a',
-          content: rows('apples', 300),
-          cache_control: marks.result,
-        },
-      ],
-    },
-    { role: 'assistant', content: 'A lot.' },
-    { role: 'user', content: [text('And the seventh?', { cache_control: marks.last })] },
+    user([text('What do apples weigh?', { cache_control: marks.first })]),
+    assistant([{ type: 'tool_use', id: 'toolu_a', name: 'search', input: {} }]),
+    user([
+      {
+        type: 'tool_result',
+        tool_use_id: 'toolu_a',
+        content: rows('apples', 300),
+        cache_control: marks.result,
+      },
+    ]),
+    assistant('A lot.'),
+    user([text('And the seventh?', { cache_control: marks.last })]),
   ],
   ...more,
 });

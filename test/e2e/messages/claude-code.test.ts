@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { ListedRun } from '../../../src/memory/run/event.ts';
+import { assistant } from '../../support/conversations/chat.ts';
 import { deployMessages, MESSAGES_KEY } from '../../support/deployment/messages-deployment.ts';
 import { until } from '../../support/deployment/polling.ts';
 
@@ -14,13 +15,10 @@ const passing = deployMessages();
 /** A session of one turn whose files were read one after the other. */
 function body(reads: number, user?: string): Json {
   const steps = Array.from({ length: reads }, (_, at) => [
-    {
-      role: 'assistant',
-      content: [
-        { type: 'text', text: `Reading file ${at}.` },
-        { type: 'tool_use', id: `toolu_${at}`, name: 'Read', input: { file_path: `/home/me/${at}` } },
-      ],
-    },
+    assistant([
+      { type: 'text', text: `Reading file ${at}.` },
+      { type: 'tool_use', id: `toolu_${at}`, name: 'Read', input: { file_path: `/home/me/${at}` } },
+    ]),
     {
       role: 'user',
       content: [

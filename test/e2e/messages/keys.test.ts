@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { step } from '../../support/conversations/chat.ts';
+import { assistant, step, user } from '../../support/conversations/chat.ts';
 import {
   deployMessages,
   MESSAGES_KEY,
@@ -162,21 +162,18 @@ describe('x-api-key alone', () => {
 function chatTalk(name: string): object[] {
   const read = (at: number) => [
     ...step(`c${at}`, 'read', `${at}${OUTPUT}`),
-    { role: 'assistant', content: 'Done.' },
-    { role: 'user', content: `Read file ${at + 1}.` },
+    assistant('Done.'),
+    user(`Read file ${at + 1}.`),
   ];
-  return [{ role: 'user', content: `Read the files ${name}.` }, ...[1, 2, 3, 4].flatMap(read)];
+  return [user(`Read the files ${name}.`), ...[1, 2, 3, 4].flatMap(read)];
 }
 
 function messagesTalk(name: string): object[] {
   const read = (at: number) => [
-    { role: 'assistant', content: [{ type: 'tool_use', id: `c${at}`, name: 'read', input: {} }] },
-    {
-      role: 'user',
-      content: [{ type: 'tool_result', tool_use_id: `c${at}`, content: `${at}${OUTPUT}` }],
-    },
-    { role: 'assistant', content: 'Done.' },
-    { role: 'user', content: `Read file ${at + 1}.` },
+    assistant([{ type: 'tool_use', id: `c${at}`, name: 'read', input: {} }]),
+    user([{ type: 'tool_result', tool_use_id: `c${at}`, content: `${at}${OUTPUT}` }]),
+    assistant('Done.'),
+    user(`Read file ${at + 1}.`),
   ];
-  return [{ role: 'user', content: `Read the files ${name}.` }, ...[1, 2, 3, 4].flatMap(read)];
+  return [user(`Read the files ${name}.`), ...[1, 2, 3, 4].flatMap(read)];
 }

@@ -8,6 +8,7 @@ import { Vendor } from '../../../tools/upstream/invoice.ts';
 import { itemsOf, responsesTools } from '../../../tools/upstream/items.ts';
 import type { RecordedRequest } from '../../../tools/upstream/recorded-request.ts';
 import { rows } from '../../support/clients/agent-run.ts';
+import { assistant, result } from '../../support/conversations/chat.ts';
 import { fileSearch } from '../../support/conversations/hosted-items.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { deployMessages } from '../../support/deployment/messages-deployment.ts';
@@ -69,10 +70,7 @@ const stepsOf = (count: number, topic: string): Json[] => [
   ...Array.from({ length: count }, (_, at) => {
     const id = `call_${at}`;
     const call = { id, type: 'function', function: { name: 'weigh', arguments: '{}' } };
-    return [
-      { role: 'assistant', content: null, tool_calls: [call] },
-      { role: 'tool', tool_call_id: id, content: rows(`step ${at}`, 60) },
-    ];
+    return [{ role: 'assistant', content: null, tool_calls: [call] }, result(id, rows(`step ${at}`, 60))];
   }).flat(),
 ];
 
@@ -93,7 +91,7 @@ const blocksOf = (messages: readonly Json[]): Json[] =>
 const turnsOf = (count: number): Json[] =>
   Array.from({ length: count }, (_, at) => [
     { role: 'user', content: rows(`turn ${at}`, 150) },
-    { role: 'assistant', content: SAID },
+    assistant(SAID),
   ])
     .flat()
     .slice(0, -1);
@@ -324,7 +322,7 @@ describe('the cause of a miss, over responses alone', () => {
     const hosted = (at: number) => [
       { role: 'user', content: 'Look it up.' },
       search,
-      { role: 'assistant', content: SAID },
+      assistant(SAID),
       ...itemsOf(turnsOf(at + 2)),
     ];
     const slides = { strategy: { mode: 'compact', compact_trigger_turns: 1, compact_keep: 1 } };

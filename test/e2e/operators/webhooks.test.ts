@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeEach, expect, it } from 'vitest';
 import { recording } from '../../../fixtures/recording.ts';
+import { assistant, result, user } from '../../support/conversations/chat.ts';
 import { deploy, KEY } from '../../support/deployment/deployment.ts';
 import { until } from '../../support/deployment/polling.ts';
 import { overProtocols } from '../../support/deployment/protocol.ts';
@@ -70,16 +71,13 @@ overProtocols('a callback', deployment, (protocol) => {
   const ids = { tenant, user: 'ann', conversation: named.conversation_id };
   const SUMMARIZE = { mode: 'summarize', context_limit: 4, keep_last_n_turns: 1 };
   const messages = [0, 1, 2, 3, 4].flatMap((n) => [
-    {
-      role: 'user',
-      content: `Question ${n} over ${protocol.name}: ${'what follows from that? '.repeat(60)}`,
-    },
-    { role: 'assistant', content: `Answer ${n}. ${'This is the answer to it. '.repeat(60)}` },
+    user(`Question ${n} over ${protocol.name}: ${'what follows from that? '.repeat(60)}`),
+    assistant(`Answer ${n}. ${'This is the answer to it. '.repeat(60)}`),
   ]);
   const asked = {
     ...named,
     memory_strategy: SUMMARIZE,
-    messages: [...messages, { role: 'user', content: 'And?' }],
+    messages: [...messages, user('And?')],
   };
 
   it.each([false, true])('reports a turn and a frontier that has moved, with stream: %s', async (stream) => {
@@ -97,7 +95,7 @@ overProtocols('a callback', deployment, (protocol) => {
         model: 'gpt-4.1',
         ...named,
         stream,
-        messages: [{ role: 'user', content: 'Hi' }],
+        messages: [user('Hi')],
       })
     ).text();
 
@@ -134,7 +132,7 @@ overProtocols('a callback', deployment, (protocol) => {
 
   it.each([false, true])('reports a turn when its answer closes it, with stream: %s', async (stream) => {
     const calls = [{ id: 'call_1', name: 'search', arguments: '{}' }];
-    const question = { role: 'user', content: 'Find it.' };
+    const question = user('Find it.');
     const asking = { role: 'assistant', content: null, tool_calls: [] as object[] };
     asking.tool_calls.push({
       id: 'call_1',
@@ -154,7 +152,7 @@ overProtocols('a callback', deployment, (protocol) => {
     await ask([question]);
     deployment.upstream.next({ type: 'error', status: 500 });
     await ask([question]);
-    await ask([question, asking, { role: 'tool', tool_call_id: 'call_1', content: 'Found.' }]);
+    await ask([question, asking, result('call_1', 'Found.')]);
 
     const conversation = `${named.conversation_id} ${stream}`;
     expect((await first('turn.added'))?.data).toEqual({
@@ -205,7 +203,7 @@ overProtocols('a callback', deployment, (protocol) => {
     await (
       await deployment.chat({
         model: `gpt-4.1`,
-        messages: [...long, { role: 'user', content: 'And?' }],
+        messages: [...long, user('And?')],
         memory_strategy: { mode: 'trim', token_budget: 100_000 },
       })
     ).text();
@@ -222,7 +220,7 @@ overProtocols('a callback', deployment, (protocol) => {
   it('is signed, tried again under the same id, and holds no content and no key', async () => {
     failing = 2;
     const words = 'the words of the caller';
-    await deployment.ask({ ...named, messages: [{ role: 'user', content: words }] });
+    await deployment.ask({ ...named, messages: [user(words)] });
 
     await first('turn.added');
     expect(tries).toBe(3);
@@ -235,7 +233,7 @@ overProtocols('a callback', deployment, (protocol) => {
     failing = 3;
     const lost = () => deployment.worker.output().split('a callback could not be delivered').length;
     const before = lost();
-    await deployment.ask({ ...named, messages: [{ role: 'user', content: 'Hello.' }] });
+    await deployment.ask({ ...named, messages: [user('Hello.')] });
     expect(received).toEqual([]);
     await until('it is given up', () => lost() > before);
     expect([tries, received]).toEqual([3, []]);

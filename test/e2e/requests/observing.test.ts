@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { recording } from '../../../fixtures/recording.ts';
 import { tokensOf } from '../../../tools/upstream/behaviours.ts';
+import { assistant, user } from '../../support/conversations/chat.ts';
 import { COMPACT_OLD_TURNS, conversationOf, linesAbout } from '../../support/conversations/conversations.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { overProtocols } from '../../support/deployment/protocol.ts';
@@ -184,10 +185,7 @@ overProtocols('a request that is observed', [deployment, observing, sharing], (p
       });
       return memory.potential !== undefined;
     };
-    const more = [
-      { role: 'assistant', content: 'You are welcome.' },
-      { role: 'user', content: 'Go on.' },
-    ];
+    const more = [assistant('You are welcome.'), user('Go on.')];
     const found: boolean[] = [];
     for (let at = 0; at < 10; at++) {
       const named = { conversation_id: `conversation-${at}` };

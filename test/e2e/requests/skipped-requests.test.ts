@@ -1,5 +1,6 @@
 /** Callers that send their array only every few steps. */
 import { expect, it } from 'vitest';
+import { calls, result, user } from '../../support/conversations/chat.ts';
 import { linesAbout } from '../../support/conversations/conversations.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { until } from '../../support/deployment/polling.ts';
@@ -13,15 +14,11 @@ const model = 'gpt-4.1';
 const STRATEGY = { mode: 'auto', token_budget: 6_000, compact_retrieval: 'off', min_reclaim_tokens: 0 };
 
 const step = (at: number): Message[] => [
-  {
-    role: 'assistant',
-    content: null,
-    tool_calls: [{ id: `call_${at}`, type: 'function', function: { name: 'read_file', arguments: '{}' } }],
-  },
-  { role: 'tool', tool_call_id: `call_${at}`, content: linesAbout(`topic ${at}`, 60) },
+  calls([`call_${at}`, 'read_file']),
+  result(`call_${at}`, linesAbout(`topic ${at}`, 60)),
 ];
 const steps = (count: number): Message[] => [
-  { role: 'user', content: 'Read all files.' },
+  user('Read all files.'),
   ...Array.from({ length: count }, (_, at) => step(at)).flat(),
 ];
 

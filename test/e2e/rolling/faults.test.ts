@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, it } from 'vitest';
+import { assistant, user } from '../../support/conversations/chat.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { until } from '../../support/deployment/polling.ts';
 import { overProtocols } from '../../support/deployment/protocol.ts';
@@ -41,7 +42,7 @@ overProtocols('total_max_tokens', deployment, () => {
   async function crowded() {
     const to = talk({ full_zone_turns: 3 });
     await to.rounds(1, 6, 4);
-    const said = await to.send([{ role: 'user', content: question(7) }]);
+    const said = await to.send([user(question(7))]);
     const again = (total_max_tokens: number, overflow_policy: string) =>
       to.send([], { memory_strategy: { ...ALL, full_zone_turns: 3, total_max_tokens, overflow_policy } });
     return { to, said, again, after: said.memory.tokens?.after ?? 0 };
@@ -131,11 +132,8 @@ overProtocols('total_max_tokens without a memory', deployment, (protocol) => {
     overflow_policy,
     ...more,
   });
-  const long = Array.from({ length: 12 }, (_, n) => [
-    { role: 'user', content: question(n) },
-    { role: 'assistant', content: `Answer ${n}.` },
-  ]).flat();
-  const last = { role: 'user', content: 'And now?' };
+  const long = Array.from({ length: 12 }, (_, n) => [user(question(n)), assistant(`Answer ${n}.`)]).flat();
+  const last = user('And now?');
 
   it.each(['truncate_oldest', 'truncate_summary'])('holds from the first request on (%s)', async (policy) => {
     const to = talk(bounded(policy));

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { assistant, user } from '../../support/conversations/chat.ts';
 import { type Asked, deploy } from '../../support/deployment/deployment.ts';
 import { overProtocols } from '../../support/deployment/protocol.ts';
 import {
@@ -21,7 +22,7 @@ function ask(messages: Message[], fields: object = {}): Promise<Asked> {
 /** A conversation with a text added to a message that a summary will cover. */
 function withText(topic: string, text: string): Message[] {
   const messages = conversation(topic, 4);
-  return messages.with(3, { role: 'user', content: `${messages[3]?.content}\n${text}\nNever drop it.` });
+  return messages.with(3, user(`${messages[3]?.content}\n${text}\nNever drop it.`));
 }
 
 overProtocols('a summarizer that writes tags and markers', deployment, () => {
@@ -90,13 +91,10 @@ overProtocols('messages that hold', deployment, () => {
   it('images are summarized without their data', async () => {
     const data = 'iVBORw0KGgo'.repeat(2_000);
     const messages = conversation('pictures', 4);
-    messages[1] = {
-      role: 'user',
-      content: [
-        { type: 'text', text: String(messages[1]?.content) },
-        { type: 'image_url', image_url: { url: `data:image/png;base64,${data}` } },
-      ],
-    };
+    messages[1] = user([
+      { type: 'text', text: String(messages[1]?.content) },
+      { type: 'image_url', image_url: { url: `data:image/png;base64,${data}` } },
+    ]);
 
     const { memory } = await ask(messages);
 
@@ -138,8 +136,8 @@ overProtocols('messages that hold', deployment, () => {
 overProtocols('an agent that writes its observations as user messages', deployment, () => {
   it('is summarized step by step, after its one request', async () => {
     const messages = work('Weigh all by text.', 'stones', 14).map((message): Message => {
-      if (message.role === 'tool') return { role: 'user', content: `Observation: ${message.content}` };
-      return message.tool_calls ? { role: 'assistant', content: 'Action: weigh the next one' } : message;
+      if (message.role === 'tool') return user(`Observation: ${message.content}`);
+      return message.tool_calls ? assistant('Action: weigh the next one') : message;
     });
     const memory_strategy = {
       mode: 'summarize',

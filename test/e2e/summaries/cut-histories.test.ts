@@ -3,6 +3,7 @@
  * (memory nodes of workflow tools, window memories of frameworks).
  */
 import { expect, it } from 'vitest';
+import { system } from '../../support/conversations/chat.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { overProtocols } from '../../support/deployment/protocol.ts';
 import { type Message, question, turn } from '../../support/deployment/summarizer.ts';
@@ -31,10 +32,7 @@ async function talk(conversation_id: string, memory_strategy: object, newest: nu
   /** How many summaries were bought, after each request. */
   const bought: number[] = [];
   for (let over = 0; over < REQUESTS; over++) {
-    const messages = [
-      { role: 'system', content: 'You weigh things.' },
-      ...arrayOf(conversation_id, over).slice(-newest),
-    ];
+    const messages = [system('You weigh things.'), ...arrayOf(conversation_id, over).slice(-newest)];
     const { memory } = await deployment.ask({ conversation_id, memory_strategy, messages });
     warnings.push(memory.warnings);
     const path = `/v1/conversations/${encodeURIComponent(conversation_id)}/memory/flush`;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { AgentCaller, brokenPrefixes, type Sent, wrongReport } from '../../support/clients/agent-caller.ts';
+import { assistant, user } from '../../support/conversations/chat.ts';
 import { requestsIn, toolTalk } from '../../support/conversations/tool-talk.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { prepared } from '../../support/deployment/prepared.ts';
@@ -92,11 +93,7 @@ overProtocols('the first request', deployment, (protocol) => {
     const { seen, memory } = await deployment.ask({ memory_strategy: TOKENS, stream, messages });
 
     const [preamble, first, recap, line, ...tail] = seen.body.messages;
-    expect([preamble, first, line]).toEqual([
-      messages[0],
-      messages[1],
-      { role: 'user', content: CONTINUE_LINE },
-    ]);
+    expect([preamble, first, line]).toEqual([messages[0], messages[1], user(CONTINUE_LINE)]);
     expect(readSummary(recap.content)).toMatchObject({ ref: memory.summary?.ref, rest: '' });
     expect(tail).toEqual(protocol.read(messages.slice(-tail.length)));
     expect(memory.tokens?.after).toBeLessThanOrEqual(4_000);
@@ -120,7 +117,7 @@ overProtocols('the first request', deployment, (protocol) => {
       { type: 'text', text: 'Weigh it.' },
       { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=', detail: 'low' } },
     ];
-    const messages = [preamble, { role: 'user', content: parts }, ...rest] as Message[];
+    const messages = [preamble, user(parts), ...rest] as Message[];
 
     const { seen } = await deployment.ask({ memory_strategy: TURNS, messages });
 
@@ -139,7 +136,7 @@ overProtocols('the first request', deployment, (protocol) => {
       messages: working,
     });
 
-    expect(turns.seen.body.messages[1]).toEqual({ role: 'user', content: SHADOW_LINE });
+    expect(turns.seen.body.messages[1]).toEqual(user(SHADOW_LINE));
     expect(turns.seen.body.messages.slice(3)).toEqual(messages.slice(5));
     expect(readSummary(steps.seen.body.messages[1].content).rest).toBe('Weigh everything.');
   });
@@ -150,7 +147,7 @@ overProtocols('the first request', deployment, (protocol) => {
 
     const { seen } = await deployment.ask({ memory_strategy, messages });
 
-    expect(seen.body.messages[1]).toEqual({ role: 'user', content: SHADOW_LINE });
+    expect(seen.body.messages[1]).toEqual(user(SHADOW_LINE));
   });
 
   it.each(['yes', 1, { always: true }])('can’t be kept by %j', async (keep_first_user) => {
@@ -191,7 +188,7 @@ overProtocols('the first request', deployment, (protocol) => {
       const { token } = deployment.summarizer.lastReading();
       const back = [
         ...first.seen.body.messages,
-        { role: 'assistant', content: 'Weighed.' },
+        assistant('Weighed.'),
         ...[1, 2, 3, 4, 5].flatMap((at) => turn('rowans', at)).slice(0, -1),
       ];
 

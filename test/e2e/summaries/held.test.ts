@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Report } from '../../../src/memory/plan/report.ts';
+import { assistant, system } from '../../support/conversations/chat.ts';
 import { withoutKey } from '../../support/deployment/cache-key.ts';
 import { type Asked, deploy } from '../../support/deployment/deployment.ts';
 import { overProtocols } from '../../support/deployment/protocol.ts';
@@ -43,7 +44,7 @@ overProtocols('memory_summary', deployment, () => {
   });
 
   it('serves an array in which system messages are between the turns', async () => {
-    const reminder = { role: 'system', content: 'Remember to be kind.' };
+    const reminder = system('Remember to be kind.');
     const messages = conversation('quinces', 4).flatMap((message) =>
       message.role === 'user' ? [reminder, message] : [message],
     );
@@ -152,10 +153,7 @@ overProtocols('memory_summary', deployment, () => {
 
 overProtocols('a memory_summary that does not fit', deployment, () => {
   it.each([
-    [
-      'of messages that were edited',
-      (messages: Message[]) => messages.with(2, { role: 'assistant', content: 'Edited' }),
-    ],
+    ['of messages that were edited', (messages: Message[]) => messages.with(2, assistant('Edited'))],
     ['of another conversation', () => conversation('another topic', 4)],
     ['of more messages than there are in the view before the tail', (messages: Message[]) => messages],
   ])('is stale: %s', async (what, change) => {

@@ -1,6 +1,6 @@
 /** The recipe of docs/local-models.md, with its variables and its strategy. */
 import { describe, expect, it } from 'vitest';
-import { calls } from '../../support/conversations/chat.ts';
+import { calls, result, user } from '../../support/conversations/chat.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { commandsIn } from '../../support/documents/shell.ts';
 import { SNIPPETS } from '../../support/documents/snippets.ts';
@@ -24,16 +24,13 @@ const STARTS = onPage
 
 /** About 48,000 tokens: twice the budget. */
 const MESSAGES = [
-  { role: 'user', content: 'Look at the logs, one after the other.' },
+  user('Look at the logs, one after the other.'),
   ...Array.from({ length: 16 }, (_, at) => [
     calls([`call_${at}`, 'read_log', `{"day":${at}}`]),
-    {
-      role: 'tool',
-      tool_call_id: `call_${at}`,
-      content: Array.from({ length: 300 }, (__, line) => `day ${at} line ${line}: took ${at * line} ms`).join(
-        '\n',
-      ),
-    },
+    result(
+      `call_${at}`,
+      Array.from({ length: 300 }, (__, line) => `day ${at} line ${line}: took ${at * line} ms`).join('\n'),
+    ),
   ]).flat(),
 ];
 

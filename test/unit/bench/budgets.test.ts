@@ -1,15 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { BUDGETS, budgetFigures, CACHED_PRICES } from '../../../bench/replay/budgets.ts';
 import { rewriting } from '../../../bench/replay/policy.ts';
+import { assistant, user } from '../../support/conversations/chat.ts';
 import { counter } from '../../support/laws/view-of.ts';
 
 const trace = (words: number) => ({
   file: 'set',
-  messages: [
-    { role: 'user', content: 'word '.repeat(words) },
-    { role: 'assistant', content: 'Yes.' },
-    { role: 'user', content: 'And?' },
-  ],
+  messages: [user('word '.repeat(words)), assistant('Yes.'), user('And?')],
   reuse: [],
 });
 

@@ -5,16 +5,13 @@ import { LARGE_OUTPUT } from '../../../bench/replay/near-use.ts';
 import { rewriting } from '../../../bench/replay/policy.ts';
 import { figuresOf } from '../../../bench/replay/results.ts';
 import { MOST_WORDS, NEAREST_MESSAGES } from '../../../src/memory/run/near-use.ts';
+import { calls, result } from '../../support/conversations/chat.ts';
 import { counter } from '../../support/laws/view-of.ts';
 
 const user = (content: string): ChatJson => ({ role: 'user', content });
 const assistant = (content: string): ChatJson => ({ role: 'assistant', content });
-const output = (id: string, content: string): ChatJson => ({ role: 'tool', tool_call_id: id, content });
-const call = (id: string, input: unknown = {}): ChatJson => ({
-  role: 'assistant',
-  content: null,
-  tool_calls: [{ id, type: 'function', function: { name: 'run', arguments: JSON.stringify(input) } }],
-});
+const output = (id: string, content: string): ChatJson => result(id, content);
+const call = (id: string, input: unknown = {}): ChatJson => calls([id, 'run', JSON.stringify(input)]);
 
 const conversationOf = (messages: readonly ChatJson[]): Conversation =>
   new Conversation({ file: 'test', messages, reuse: [] }, counter);

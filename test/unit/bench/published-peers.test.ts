@@ -15,6 +15,7 @@ import {
 } from '../../../bench/replay/peers/published/ai-sdk.ts';
 import { type LangChain, publishedContextEditing } from '../../../bench/replay/peers/published/langchain.ts';
 import type { Policy } from '../../../bench/replay/policy.ts';
+import { assistant, result, system, user } from '../../support/conversations/chat.ts';
 import { counter } from '../../support/laws/view-of.ts';
 
 const call = (id: string): object => ({
@@ -24,18 +25,18 @@ const call = (id: string): object => ({
 });
 
 const messages: ChatJson[] = [
-  { role: 'system', content: 'Be brief.' },
-  { role: 'user', content: [{ type: 'text', text: 'Read both.' }] },
+  system('Be brief.'),
+  user([{ type: 'text', text: 'Read both.' }]),
   {
     role: 'assistant',
     content: 'Now.',
     reasoning_content: 'Both at once?',
     tool_calls: [call('a'), call('b')],
   },
-  { role: 'tool', tool_call_id: 'a', content: 'the first' },
-  { role: 'tool', tool_call_id: 'b', content: [{ type: 'text', text: 'the second' }] },
-  { role: 'assistant', content: [{ type: 'text', text: 'Read.' }] },
-  { role: 'user', content: 'Thanks.' },
+  result('a', 'the first'),
+  result('b', [{ type: 'text', text: 'the second' }]),
+  assistant([{ type: 'text', text: 'Read.' }]),
+  user('Thanks.'),
 ];
 
 /** What the policy sends for the whole array. */
@@ -85,11 +86,7 @@ describe("the AI SDK's pruneMessages", () => {
   it('takes all calls and reasoning of a message, which keeps its text', async () => {
     const sent = await prune(onlyParts(({ type }) => type === 'text'));
 
-    expect(sent).toEqual([
-      ...messages.slice(0, 2),
-      { role: 'assistant', content: 'Now.' },
-      ...messages.slice(5),
-    ]);
+    expect(sent).toEqual([...messages.slice(0, 2), assistant('Now.'), ...messages.slice(5)]);
   });
 });
 
@@ -138,7 +135,7 @@ describe("LangChain's context editing", () => {
     await sentBy(publishedContextEditing('langchain', langChain(counted), 1, 3));
 
     expect(counted[0]).toBe(tokens);
-    const placeholder = whole.sent({ role: 'tool', tool_call_id: '', content: '[cleared]' }).tokens;
+    const placeholder = whole.sent(result('', '[cleared]')).tokens;
     expect(counted[1]).toBe(tokens - (whole.messages[3]?.tokens ?? 0) + placeholder);
   });
 

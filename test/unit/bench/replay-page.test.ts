@@ -26,21 +26,18 @@ import {
 } from '../../../bench/replay/results-file.ts';
 import { SCHEDULES } from '../../../bench/replay/schedules.ts';
 import { sensitivityOf } from '../../../bench/replay/sensitivity.ts';
+import { assistant, calls, result, user } from '../../support/conversations/chat.ts';
 import { counter } from '../../support/laws/view-of.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const prices = { cached: 0.1, written: 1, output: 4 };
 
 const messages = [
-  { role: 'user', content: `Find it. ${'word '.repeat(2_000)}` },
-  {
-    role: 'assistant',
-    content: null,
-    tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }],
-  },
-  { role: 'tool', tool_call_id: 'a', content: 'ord-471147 and ord-471148' },
-  { role: 'assistant', content: 'ord-471147' },
-  { role: 'user', content: 'And?' },
+  user(`Find it. ${'word '.repeat(2_000)}`),
+  calls(['a', 'f']),
+  result('a', 'ord-471147 and ord-471148'),
+  assistant('ord-471147'),
+  user('And?'),
 ];
 
 const none = rewriting('none', 'none', (all) => all);

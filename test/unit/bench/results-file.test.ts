@@ -6,6 +6,7 @@ import { compare } from '../../../bench/replay/compare.ts';
 import { rewriting } from '../../../bench/replay/policy.ts';
 import { figuresOf } from '../../../bench/replay/results.ts';
 import { type ResultsFile, writeResults } from '../../../bench/replay/results-file.ts';
+import { assistant, user } from '../../support/conversations/chat.ts';
 import { counter } from '../../support/laws/view-of.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'results-'));
@@ -17,11 +18,7 @@ const SECRET = 'ord-4711 must never be seen';
 async function written(text: string): Promise<{ file: ResultsFile; bytes: string }> {
   const trace = {
     file: 'set',
-    messages: [
-      { role: 'user', content: `${text} is what I said.` },
-      { role: 'assistant', content: 'Yes.' },
-      { role: 'user', content: 'And?' },
-    ],
+    messages: [user(`${text} is what I said.`), assistant('Yes.'), user('And?')],
     reuse: [{ value: 'ord-4711', used: 3 }],
   };
   const none = rewriting('none', 'none', (all) => all);

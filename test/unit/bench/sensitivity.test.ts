@@ -1,14 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { type Policy, rewriting } from '../../../bench/replay/policy.ts';
 import { READS, sensitivityOf, WRITES } from '../../../bench/replay/sensitivity.ts';
+import { assistant, user } from '../../support/conversations/chat.ts';
 import { counter } from '../../support/laws/view-of.ts';
 
 const long = 'a b c d e f g h '.repeat(300);
-const messages = [
-  { role: 'user', content: long },
-  { role: 'assistant', content: 'Yes.' },
-  { role: 'user', content: 'And?' },
-];
+const messages = [user(long), assistant('Yes.'), user('And?')];
 const base = { cached: 0.1, written: 1, output: 4 };
 const none = rewriting('none', 'none', (all) => all);
 

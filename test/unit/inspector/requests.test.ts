@@ -13,6 +13,7 @@ import {
 } from '../../../inspector/read/money.ts';
 import { sentSums, sentTokens } from '../../../inspector/read/sent.ts';
 import { type RunEvent, runEventSchema } from '../../../src/memory/run/event.ts';
+import { assistant, user } from '../../support/conversations/chat.ts';
 
 const REF = `ref_${'a'.repeat(26)}`;
 
@@ -279,19 +280,16 @@ describe('a sparkline', () => {
 
 describe('a message', () => {
   it.each([
-    [{ role: 'user', content: 'Text.' }, 'Text.'],
+    [user('Text.'), 'Text.'],
     [
-      {
-        role: 'user',
-        content: [
-          { type: 'text', text: 'A' },
-          { type: 'image_url', image_url: { url: 'data:,' } },
-        ],
-      },
+      user([
+        { type: 'text', text: 'A' },
+        { type: 'image_url', image_url: { url: 'data:,' } },
+      ]),
       'A\n{"type":"image_url","image_url":{"url":"data:,"}}',
     ],
-    [{ role: 'assistant', content: null }, ''],
-    [{ role: 'assistant', content: [{ type: 'refusal', refusal: 'No.' }] }, 'No.'],
+    [assistant(null), ''],
+    [assistant([{ type: 'refusal', refusal: 'No.' }]), 'No.'],
     [7, '7'],
     [null, 'null'],
   ])('is text: %j', (message, text) => {
@@ -300,7 +298,7 @@ describe('a message', () => {
 
   it('of several items is one', () => {
     const items = [
-      { role: 'assistant', content: [{ type: 'output_text', text: 'Both.' }] },
+      assistant([{ type: 'output_text', text: 'Both.' }]),
       { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' },
     ];
 
@@ -310,7 +308,7 @@ describe('a message', () => {
 
   it('cuts the data of an image', () => {
     const url = `data:image/png;base64,${'A'.repeat(100_000)}`;
-    const { text } = messageText({ role: 'user', content: [{ type: 'image_url', image_url: { url } }] });
+    const { text } = messageText(user([{ type: 'image_url', image_url: { url } }]));
 
     expect(text.length).toBeLessThan(500);
     expect(text).toBe('(an image of 74 kB)');

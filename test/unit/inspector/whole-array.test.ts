@@ -1,13 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { wholeArray } from '../../../inspector/read/whole-array.ts';
+import { assistant, user } from '../../support/conversations/chat.ts';
 
 describe('the array of a request from the archive', () => {
   const system = { role: 'system', content: 'Help.' };
-  const said = [
-    { role: 'user', content: 'One.' },
-    { role: 'system', content: 'Be short.' },
-    { role: 'assistant', content: 'Two.' },
-  ];
+  const said = [user('One.'), { role: 'system', content: 'Be short.' }, assistant('Two.')];
 
   it('has the system of Messages apart, and what is within the conversation in its place', () => {
     const blocks = { role: 'system', content: [{ type: 'text', text: 'More.' }] };

@@ -4,6 +4,7 @@ import { REASONING_MARK } from '../../../src/protocol/responses/reasoning.ts';
 import { openedBody, ownItemsIn } from '../../../src/protocol/sealed.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { isSealed, openCompaction, SEALED_PREFIX, sealCompaction } from '../../../src/tenant/sealed-item.ts';
+import { user } from '../../support/conversations/chat.ts';
 import { forAllAsync } from '../../support/laws/runs.ts';
 import { tenant } from '../../support/laws/view-of.ts';
 
@@ -74,14 +75,11 @@ describe('a sealed item', () => {
 
 describe('a body with sealed items', () => {
   const item = JSON.stringify({ type: 'compaction', id: 'cmp_1', encrypted_content: text });
-  const message = JSON.stringify({
-    role: 'user',
-    content: JSON.stringify({ type: 'compaction', content: text }),
-  });
+  const message = JSON.stringify(user(JSON.stringify({ type: 'compaction', content: text })));
 
   const looksLike = (content: string, change: (held: string) => unknown = (held) => held) =>
     JSON.stringify({
-      input: [{ role: 'user', content: change(JSON.stringify({ type: 'compaction', content })) }],
+      input: [user(change(JSON.stringify({ type: 'compaction', content })))],
     });
 
   it('has its items found by their place', () => {

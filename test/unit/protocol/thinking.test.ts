@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { readChatRequest } from '../../../src/protocol/chat/request.ts';
 import { readResponsesRequest } from '../../../src/protocol/responses/request.ts';
 import { roundsWithoutThinking, withoutThinking } from '../../../src/protocol/thinking.ts';
+import { assistant } from '../../support/conversations/chat.ts';
 import { forAll } from '../../support/laws/runs.ts';
 import { counter } from '../../support/laws/view-of.ts';
 
@@ -29,7 +30,7 @@ const calls = [{ id: 'call_1', type: 'function', function: { name: 'read', argum
 const thought = { type: 'thinking', thinking: 'Hm.', signature: 'abc' };
 const sealed = { type: 'redacted_thinking', data: 'abc' };
 const text = { type: 'text', text: 'So.' };
-const said = { role: 'assistant', content: 'So.' };
+const said = assistant('So.');
 
 describe('a chat body without thinking', () => {
   it.each<[string, Json, Json | undefined]>([
@@ -41,11 +42,7 @@ describe('a chat body without thinking', () => {
       { ...said, provider_specific_fields: { citations: null, thinking_blocks: [thought] } },
       { ...said, provider_specific_fields: { citations: null } },
     ],
-    [
-      'parts of a content',
-      { role: 'assistant', content: [thought, sealed, text] },
-      { role: 'assistant', content: [text] },
-    ],
+    ['parts of a content', assistant([thought, sealed, text]), assistant([text])],
     [
       'all parts of a content beside calls',
       { role: 'assistant', content: [thought, sealed], tool_calls: calls },
@@ -53,7 +50,7 @@ describe('a chat body without thinking', () => {
     ],
     ['a message that says nothing else', { role: 'assistant', content: null, reasoning: 'Hm.' }, undefined],
     ['one with an empty text', { role: 'assistant', content: '', reasoning_content: 'Hm.' }, undefined],
-    ['one of such parts alone', { role: 'assistant', content: [thought] }, undefined],
+    ['one of such parts alone', assistant([thought]), undefined],
     ['one with an empty list of calls', { role: 'assistant', reasoning: 'Hm.', tool_calls: [] }, undefined],
   ])('has lost %s', (_, message, left) => {
     expect(cut('messages', [user, message, user])).toEqual([user, ...(left ? [left] : []), user]);
@@ -61,7 +58,7 @@ describe('a chat body without thinking', () => {
 
   it('does not exist if there is no thinking', () => {
     expect(cut('messages', [user, { ...said, tool_calls: calls }])).toBeUndefined();
-    expect(cut('messages', [{ role: 'assistant', content: null }, user])).toBeUndefined();
+    expect(cut('messages', [assistant(null), user])).toBeUndefined();
   });
 });
 
@@ -129,7 +126,7 @@ const SIGNED = [
   { ...said, reasoning: 'Hm.', reasoning_details: [{ type: 'reasoning.text', text: 'Hm.', signature: 'a' }] },
   { ...said, reasoning_content: 'Hm.', thinking_blocks: [thought, sealed] },
   { ...said, provider_specific_fields: { thinking_blocks: [thought], citations: null } },
-  { role: 'assistant', content: [thought, text, { type: 'text', text: 'And so.' }] },
+  assistant([thought, text, { type: 'text', text: 'And so.' }]),
   { role: 'assistant', content: null, tool_calls: calls, thinking_blocks: [thought] },
   { role: 'assistant', content: '', reasoning_content: 'Hm.' },
   { role: 'assistant', content: [thought], refusal: null },

@@ -6,6 +6,7 @@ import type { BlockEdit } from '../../../src/memory/strategy/block-text.ts';
 import { conversationName } from '../../../src/storage/conversation/names.ts';
 import type { BlockChange, StoredBlock } from '../../../src/storage/tenant/blocks.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
+import { assistant, user } from '../../support/conversations/chat.ts';
 import { quiet } from '../../support/quiet.ts';
 import { shorten } from '../../support/time-limits.ts';
 import { CONVERSATIONS, start, startApp, watchedBucket, watchedObjects } from '../support.ts';
@@ -158,7 +159,7 @@ describe('after a rotation of the secret', () => {
 
     expect((await after.json('/v1/blocks/team')).body).toMatchObject({ version: 1, text: 'Of before.' });
     expect((await after.json('/v1/blocks')).body.data).toMatchObject([{ label: 'team', version: 1 }]);
-    await after.chat({ model: 'm', messages: [{ role: 'user', content: 'Hi' }], memory_blocks: ['team'] });
+    await after.chat({ model: 'm', messages: [user('Hi')], memory_blocks: ['team'] });
     expect(after.sent.at(-1)?.body).toContain('Of before.');
     const changed = await after.put('team', { text: 'Of now.', version: 1 });
     expect(changed).toMatchObject({ status: 200, body: { version: 2 } });
@@ -252,10 +253,7 @@ describe('storage that fails', () => {
       type: 'function',
       function: { name: 'core_memory_append', arguments: '{"label":"team","content":"Note."}' },
     };
-    const messages = [
-      { role: 'assistant', content: null, tool_calls: [call] },
-      { role: 'assistant', content: 'Well.' },
-    ];
+    const messages = [{ role: 'assistant', content: null, tool_calls: [call] }, assistant('Well.')];
     vi.mocked(globalThis.fetch).mockImplementation(async (input, init) => {
       const message = messages[sent.length];
       sent.push(await new Request(input, init).text());
@@ -266,7 +264,7 @@ describe('storage that fails', () => {
 
     const response = await app.chat({
       model: 'gpt-4.1',
-      messages: [{ role: 'user', content: 'Note it.' }],
+      messages: [user('Note it.')],
       memory_blocks: { labels: ['team'], writable: true },
     });
 

@@ -4,6 +4,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Env } from '../../../src/config.ts';
 import { messageOf } from '../../../tools/upstream/message.ts';
 import { responseOf } from '../../../tools/upstream/response.ts';
+import { assistant, result, user } from '../../support/conversations/chat.ts';
 import { quiet } from '../../support/quiet.ts';
 import { question, SUMMARIZE, startApp } from '../support.ts';
 
@@ -25,7 +26,7 @@ const OWN_OPENAI = 'sk-a-key-of-openai-of-a-caller';
 const OWN_ANTHROPIC = 'sk-ant-a-key-of-a-caller';
 
 const TOOLS = [{ type: 'function', function: { name: 'look', parameters: { type: 'object' } } }];
-const ASKED = [{ role: 'user', content: 'Look.' }];
+const ASKED = [user('Look.')];
 
 let made = 0;
 
@@ -57,7 +58,7 @@ function start(variables: Partial<Env>, key: string, otherwise: Answer = () => u
 function answerTo(url: string, body: Json): object {
   if (url.endsWith('/messages')) return messageOf(body, { content: 'Done.' });
   if (url.endsWith('/responses')) return responseOf(body, { content: 'Done.' });
-  const message = { role: 'assistant', content: 'Done.' };
+  const message = assistant('Done.');
   return {
     id: 'chatcmpl-1',
     object: 'chat.completion',
@@ -317,7 +318,7 @@ describe('a chat request over Messages', () => {
     const content = [{ type: 'file', file: { file_id: 'file_1' } }];
     const beta = 'context-1m-2025-08-07';
     await ask(
-      { model: CLAUDE, memory_strategy: 'auto', messages: [{ role: 'user', content }] },
+      { model: CLAUDE, memory_strategy: 'auto', messages: [user(content)] },
       { 'anthropic-beta': beta },
     );
 
@@ -326,10 +327,7 @@ describe('a chat request over Messages', () => {
 
   it("takes no key of Anthropic's to OpenAI for its summaries", async () => {
     const { ask, sent } = start({}, OWN_ANTHROPIC);
-    const messages = [1, 2, 3, 4, 5, 6].flatMap((n) => [
-      { role: 'user', content: question(n) },
-      { role: 'assistant', content: `Answer ${n}.` },
-    ]);
+    const messages = [1, 2, 3, 4, 5, 6].flatMap((n) => [user(question(n)), assistant(`Answer ${n}.`)]);
     const strategy = { ...SUMMARIZE, upstream_api: 'messages' };
     const asked = { model: CLAUDE, messages: [...messages, ...ASKED], conversation_id: 'summaries' };
     const { status } = await ask({ ...asked, memory_strategy: strategy });
@@ -347,7 +345,7 @@ describe('a chat request over Messages', () => {
     const both = { ACCESS_KEYS, ...openai, ...anthropic };
     const { json } = await start(both, ACCESS_KEY, thinks).ask(more);
     const [{ message }] = json.choices as [{ message: Json }];
-    const messages = [...ASKED, message, { role: 'tool', tool_call_id: 'toolu_1', content: 'Nothing.' }];
+    const messages = [...ASKED, message, result('toolu_1', 'Nothing.')];
     const thinkingSent = async (variables: Partial<Env>): Promise<boolean> => {
       const { ask, last } = start(variables, ACCESS_KEY);
       await ask({ ...more, messages });
@@ -408,7 +406,7 @@ describe('an upstream that looks for reasoning by its id', () => {
       const { status, json } = await ask({ ...more, messages });
       const [{ message }] = json.choices as [{ message: Json }];
       const [{ id }] = message.tool_calls as [{ id: string }];
-      messages.push(message, { role: 'tool', tool_call_id: id, content: 'Nothing.' });
+      messages.push(message, result(id, 'Nothing.'));
       statuses.push(status);
     }
 

@@ -97,9 +97,7 @@ describe('after a rotation', () => {
       const tool_calls = [
         { id: 'r', type: 'function', function: { name: 'retrieve_ref', arguments: JSON.stringify({ ref }) } },
       ];
-      const message = fetched
-        ? { role: 'assistant', content: 'Done.' }
-        : { role: 'assistant', content: null, tool_calls };
+      const message = fetched ? assistant('Done.') : { role: 'assistant', content: null, tool_calls };
       const choice = { index: 0, message, finish_reason: fetched ? 'stop' : 'tool_calls' };
       fetched = true;
       return Response.json({ id: 'chatcmpl-1', object: 'chat.completion', choices: [choice] });

@@ -264,12 +264,9 @@ describe('text observations in compact', () => {
   const sent = (messages: Message[]) => messagesOf(viewOf(body(messages), { mode: 'compact', ...more }));
 
   it('become placeholders like any other output', () => {
-    expect(sent(messages)[2]).toEqual({
-      role: 'user',
-      content: expect.stringMatching(
-        /^⟦removed: observation; reason=context_compaction; ref=\S+; tokens=\d+⟧$/,
-      ),
-    });
+    expect(sent(messages)[2]).toEqual(
+      user(expect.stringMatching(/^⟦removed: observation; reason=context_compaction; ref=\S+; tokens=\d+⟧$/)),
+    );
   });
 
   it('stay placeholders when these come back', () => {

@@ -5,16 +5,13 @@ import { recording } from '../../../../fixtures/recording.ts';
 import type { View } from '../../../../src/memory/plan/view.ts';
 import { missedWords } from '../../../../src/memory/run/missed-words.ts';
 import { readChatRequest } from '../../../../src/protocol/chat/request.ts';
+import { calls, result } from '../../../support/conversations/chat.ts';
 import { counter, viewsOf } from '../../../support/laws/view-of.ts';
 
 const user = (content: string): ChatJson => ({ role: 'user', content });
 const assistant = (content: string): ChatJson => ({ role: 'assistant', content });
-const call = (id: string, input: object = {}): ChatJson => ({
-  role: 'assistant',
-  content: null,
-  tool_calls: [{ id, type: 'function', function: { name: 'run', arguments: JSON.stringify(input) } }],
-});
-const output = (id: string, content: string): ChatJson => ({ role: 'tool', tool_call_id: id, content });
+const call = (id: string, input: object = {}): ChatJson => calls([id, 'run', JSON.stringify(input)]);
+const output = (id: string, content: string): ChatJson => result(id, content);
 
 function messagesOf(messages: readonly object[]) {
   const body = new TextEncoder().encode(JSON.stringify({ model: 'gpt-4.1', messages }));

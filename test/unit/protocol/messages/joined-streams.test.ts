@@ -5,6 +5,7 @@ import { NOTHING_SAID } from '../../../../src/protocol/messages/answer-blocks.ts
 import { goOnMessages } from '../../../../src/protocol/messages/calls.ts';
 import { messagesFormat } from '../../../../src/protocol/messages/format.ts';
 import { type MessageAnswer, messageEvents } from '../../../../tools/upstream/message.ts';
+import { user } from '../../../support/conversations/chat.ts';
 import { eventsIn } from '../../../support/conversations/message-stream.ts';
 import { forAll, runs } from '../../../support/laws/runs.ts';
 import {
@@ -76,13 +77,10 @@ describe('a call of Precis’s tool in a stream', () => {
           })),
         ],
       },
-      {
-        role: 'user',
-        content: [
-          { type: 'tool_result', tool_use_id: fetch.id, content: 'it' },
-          { type: 'tool_result', tool_use_id: other.id, content: 'that' },
-        ],
-      },
+      user([
+        { type: 'tool_result', tool_use_id: fetch.id, content: 'it' },
+        { type: 'tool_result', tool_use_id: other.id, content: 'that' },
+      ]),
     ]);
   });
 

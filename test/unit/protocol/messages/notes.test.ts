@@ -10,7 +10,7 @@ import {
   autoStrategy,
   tightStrategy,
 } from '../../../support/conversations/arbitrary-conversation.ts';
-import { lines } from '../../../support/conversations/chat.ts';
+import { assistant, lines, system } from '../../../support/conversations/chat.ts';
 import { oddMessages } from '../../../support/conversations/odd-messages.ts';
 import { ADDITIONS, brokenInMessages, parsed, viewInMessages } from '../../../support/laws/in-messages.ts';
 import { forAll, runs } from '../../../support/laws/runs.ts';
@@ -24,18 +24,15 @@ const note = (content: unknown, more: Json = {}): Json => ({
 });
 const user = (content: unknown): Json => ({ role: 'user', content });
 const step = (id: string): Json[] => [
-  { role: 'assistant', content: [{ type: 'tool_use', id, name: 'read', input: {} }] },
+  assistant([{ type: 'tool_use', id, name: 'read', input: {} }]),
   user([{ type: 'tool_result', tool_use_id: id, content: lines(60, id) }]),
 ];
 
 /** An answer in which a tool of the API runs. */
-const paused = {
-  role: 'assistant',
-  content: [
-    { type: 'text', text: 'I search.' },
-    { type: 'server_tool_use', id: 'srvtoolu_last', name: 'web_search', input: { query: 'shops' } },
-  ],
-};
+const paused = assistant([
+  { type: 'text', text: 'I search.' },
+  { type: 'server_tool_use', id: 'srvtoolu_last', name: 'web_search', input: { query: 'shops' } },
+]);
 
 function isPaused({ role, content }: Json): boolean {
   return role === 'assistant' && Array.isArray(content) && content.at(-1)?.type === 'server_tool_use';
@@ -106,9 +103,9 @@ describe('a note with an end', () => {
       ...step('a'),
       note([{ type: 'text', text: 'The file is locked.' }], { output_config: { effort: 'high' } }),
       ...step('b'),
-      { role: 'system', content: 'Be terse.' },
+      system('Be terse.'),
       ...step('c'),
-      { role: 'assistant', content: 'I have read.' },
+      assistant('I have read.'),
       user('And now?'),
       note('Only now.'),
     ]);
@@ -124,7 +121,7 @@ describe('a note with an end', () => {
 
   it.each([
     ['a note', note('Only now.')],
-    ['words of the system', { role: 'system', content: 'Be terse.' }],
+    ['words of the system', system('Be terse.')],
   ])('F29: does not speak again before an answer that has paused, beside %s', (_, last) => {
     const steps = [...step('a'), note('The file is locked.'), ...step('b'), last];
     const body = bodyOf([user('Read.'), note('Answer at once.'), ...steps, paused]);
