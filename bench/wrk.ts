@@ -16,7 +16,8 @@ import { medianInterval, ms, printTable, quantile, thousands } from './figures.t
 import { BENCH_CACHE } from './install.ts';
 import { type Table, withTable } from './page-tables.ts';
 import { cpuOf } from './process.ts';
-import { conversationOf, MODES, type Mode, stepOf, strategyOf } from './proxy/loads.ts';
+import { conversationOf, MODES, type Mode, stepOf } from './proxy/loads.ts';
+import { headersOf } from './proxy/measure.ts';
 import { sizeOf } from './proxy/page.ts';
 import { type Subject, startBare, startFloor, startPortkey, startPrecis } from './proxy/subjects.ts';
 import { startUpstream } from './proxy/upstream.ts';
@@ -41,6 +42,7 @@ const { values: options } = readCommandLine(
   --growing         the array grows by a step with each request, over one connection
   --renew N         after N requests the same array is of another conversation, by its name
   --events on|off   whether Precis keeps an event of each request (on)
+  --bridge API      also measures chat over another API (responses, messages), in its own process
   --portkey         also measures a gateway in Node that forwards the same bodies, installed on demand
   --json            prints JSON
   --page FILE       writes the table into docs/measurements.md, or a page with the same comments`,
@@ -53,6 +55,7 @@ const { values: options } = readCommandLine(
     growing: { type: 'boolean', default: false },
     renew: { type: 'string' },
     events: { type: 'string', default: 'on' },
+    bridge: { type: 'string' },
     portkey: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
     page: { type: 'string' },
@@ -64,6 +67,7 @@ const sizes = readNumbers('--bytes', options.bytes);
 const modes = readNames('--modes', options.modes, MODES);
 const connections = options.growing ? [1] : readNumbers('--connections', options.connections);
 const renew = options.renew === undefined ? 0 : readPositive('--renew', options.renew);
+const [api] = options.bridge ? readNames('--bridge', options.bridge, ['responses', 'messages']) : [];
 const [events = 'on'] = readNames('--events', options.events, ['on', 'off']);
 
 await orRefuse(() => {
@@ -110,6 +114,7 @@ try {
     await startFloor(upstream.url),
     await startPrecis(upstream.url, { events }),
   );
+  if (api) subjects.push({ ...(await startPrecis(upstream.url, { events })), name: 'bridged', api });
   if (options.portkey) subjects.push(await startPortkey(upstream.url, BENCH_CACHE));
   for (const bytes of sizes)
     for (const mode of modes)
@@ -127,7 +132,8 @@ if (page !== undefined)
   writeFileSync(page, withTable(readFileSync(page, 'utf8'), 'bench:wrk', tableName(), tableOf()));
 
 async function measure(bytes: number, mode: Mode, count: number): Promise<Row[]> {
-  const others = subjects.filter(({ name }) => mode === 'none' || name === 'bare' || name === 'precis');
+  const hasModes = ({ name }: Subject) => name === 'bare' || name === 'precis' || name === 'bridged';
+  const others = subjects.filter((subject) => mode === 'none' || hasModes(subject));
   const files = writeParts(bytes);
   const all = others.map((): Round[] => []);
   for (let round = 0; round < WARM_UP + rounds; round++)
@@ -192,12 +198,7 @@ function run(
   count: number,
   files: Readonly<Record<string, string>>,
 ): Promise<Measured> {
-  const strategy = strategyOf(mode, bytes);
-  const headers = {
-    authorization: `Bearer sk-client-of-the-benchmark-in-mode-${mode}`,
-    ...(subject.name === 'precis' && strategy ? { 'x-memory-strategy': JSON.stringify(strategy) } : {}),
-    ...subject.headers,
-  };
+  const headers = headersOf(subject, { mode, bytes, deltas: 0 }, 0);
   const file = join(folder, `headers-${subject.name}-${mode}-${bytes}`);
   writeFileSync(
     file,

@@ -172,7 +172,7 @@ const NO_LOAD = { answer: undefined };
 /** Each client has its own key in each mode, since caches are kept by tenant. */
 export function headersOf(
   target: Subject,
-  { mode, bytes, deltas }: Case,
+  { mode, bytes, deltas }: Pick<Case, 'mode' | 'bytes' | 'deltas'>,
   client: number,
   load: Pick<Load, 'answer'> = NO_LOAD,
 ): Readonly<Record<string, string>> {
