@@ -98,6 +98,8 @@ export function inspect(deployment: { readonly url: string }): Inspecting {
       const page = idle.pop() ?? (await (await browser.newContext()).newPage());
       await page.setViewportSize({ width, height: 900 });
       await page.emulateMedia({ colorScheme: theme });
+      // Where it was left, it might point at something of this document.
+      await page.mouse.move(0, 0);
       watched.push(watch(page, new URL(deployment.url).origin, expected));
       const address = `${deployment.url}/inspect`;
       // With another fragment alone, the page would keep its document.
