@@ -15,8 +15,8 @@ const deployment = deploy({
   upstream: { strict: false },
   vars: {
     // An upstream that answers must be in time on a busy machine, too.
-    UPSTREAM_HEADERS_TIMEOUT_MS: '800',
-    UPSTREAM_IDLE_TIMEOUT_MS: '800',
+    UPSTREAM_HEADERS_TIMEOUT_MS: '500',
+    UPSTREAM_IDLE_TIMEOUT_MS: '500',
     METRICS_TOKEN: 'x'.repeat(20),
   },
 });
