@@ -17,6 +17,9 @@ export function runs(day: number, full: number): number {
 
 /** How many cases, or any parameters of fast-check. */
 type How<Values> = number | fc.Parameters<Values>;
+/** Not `void` alone, which a promise would be taken for. */
+// biome-ignore lint/suspicious/noConfusingVoidType: as fast-check has it
+type Held = boolean | void;
 type Property<Values extends [unknown, ...unknown[]], Result> = [
   ...cases: { [At in keyof Values]: fc.Arbitrary<Values[At]> },
   holds: (...values: Values) => Result,
@@ -26,15 +29,15 @@ type Property<Values extends [unknown, ...unknown[]], Result> = [
  * Fails for a case in which a property does not hold. Without `how`, seed.ts says how many cases it
  * tries.
  */
-export function forAll<Values extends [unknown, ...unknown[]]>(...property: Property<Values, void>): void;
+export function forAll<Values extends [unknown, ...unknown[]]>(...property: Property<Values, Held>): void;
 export function forAll<Values extends [unknown, ...unknown[]]>(
   how: How<Values>,
-  ...property: Property<Values, void>
+  ...property: Property<Values, Held>
 ): void;
 export function forAll(...given: unknown[]): void {
   const [first, ...rest] = given;
   const isOfAll = first instanceof fc.Arbitrary;
-  const property = (isOfAll ? given : rest) as Property<[unknown], void>;
+  const property = (isOfAll ? given : rest) as Property<[unknown], Held>;
   fc.assert(fc.property(...property), isOfAll ? {} : parametersOf(first as How<[unknown]>));
 }
 
