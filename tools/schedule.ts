@@ -1,8 +1,9 @@
 /** When `precis start` runs the scheduled handler: at the times at which Cloudflare does. */
 
+import { RUNS_EVERY_MS } from '../src/lib/utc-time.ts';
+
 /** As in wrangler.toml. */
 export const CRON = '*/15 * * * *';
-const EVERY_MS = 15 * 60_000;
 
 /**
  * Calls back at each quarter of an hour of UTC, with its time. The handler has work for one quarter
@@ -11,7 +12,7 @@ const EVERY_MS = 15 * 60_000;
  * @param after in milliseconds since 1970
  */
 export function eachRun(run: (at: Date) => void, after: number = Date.now()): void {
-  const at = (Math.floor(after / EVERY_MS) + 1) * EVERY_MS;
+  const at = (Math.floor(after / RUNS_EVERY_MS) + 1) * RUNS_EVERY_MS;
   setTimeout(() => {
     run(new Date(at));
     // A timer may be early, or late by hours where the machine sleeps.

@@ -10,6 +10,9 @@ export interface UtcTime {
 
 export const DAY_MS: number = 24 * 60 * 60_000;
 
+/** Between two runs of the scheduled handler (`crons` in wrangler.toml), in milliseconds. */
+export const RUNS_EVERY_MS: number = 15 * 60_000;
+
 /** A day in UTC, as days since 1970. @param at milliseconds since 1970 */
 export function dayOf(at: number): number {
   return Math.floor(at / DAY_MS);

@@ -4,7 +4,7 @@
  */
 import { agents } from '../agents.ts';
 import { type Config, type Env, readConfig } from '../config.ts';
-import { DAY_MS, utcTimeOf } from '../lib/utc-time.ts';
+import { DAY_MS, RUNS_EVERY_MS, utcTimeOf } from '../lib/utc-time.ts';
 import { createLog } from '../log.ts';
 import { retirementOf } from '../memory/models/retirements.ts';
 import type { ModelServer } from '../upstream/model-client.ts';
@@ -12,9 +12,6 @@ import { shutdownDate } from '../upstream/shutdown-dates.ts';
 
 /** How long before its last day a model is named. */
 const NOTICE_MS = 60 * DAY_MS;
-
-/** Between two runs of the scheduled handler (`crons` in wrangler.toml), in milliseconds. */
-export const RUNS_EVERY_MS = 15 * 60_000;
 
 interface RetiringModel {
   /** Where the deployment names it. */

@@ -1,10 +1,9 @@
 /** `week.ended`: the sentences of a week for all callers (docs/operating.md#callbacks). */
 import type { Env } from '../../config.ts';
-import { DAY_MS, dateOfDay, dayOf, utcTimeOf } from '../../lib/utc-time.ts';
+import { DAY_MS, dateOfDay, dayOf, RUNS_EVERY_MS, utcTimeOf } from '../../lib/utc-time.ts';
 import { logCaught } from '../../log.ts';
 import { netOf, paidOf } from '../../memory/run/day-sums.ts';
 import { summaryText } from '../../memory/run/period-summary.ts';
-import { RUNS_EVERY_MS } from '../../request/retiring-models.ts';
 import { servicesOf } from '../../request/services.ts';
 import { readOverview, TENANTS } from './overview.ts';
 
