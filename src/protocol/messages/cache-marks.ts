@@ -232,15 +232,16 @@ function movedMarks(
    * Where nothing is before a summary that opens a message: the first place after it, up to that
    * message. So marks keep their order.
    */
-  const openedBehind = (index: number): MarkPlace | undefined => {
+  const openedAfter = (index: number): MarkPlace | undefined => {
     if (opened === undefined || opened <= index) return undefined;
     const hasOther = [...marks.keys()].some((at) => at > index && at <= opened && !left.has(at));
-    return hasOther ? undefined : places.find((place) => place.at > index && mayTake(place));
+    const isBetween = ({ at }: MarkPlace): boolean => at > index && at <= opened;
+    return hasOther ? undefined : places.find((place) => isBetween(place) && mayTake(place));
   };
   for (const [index, found] of marks) {
     if (!left.has(index)) continue;
     const before = places.findLast((place) => place.at <= index && mayTake(place));
-    const place = before ?? openedBehind(index);
+    const place = before ?? openedAfter(index);
     if (!place) continue;
     const mark = found.findLast(isLongLived) ?? found.at(-1) ?? '';
     const { entry, at } = place;
