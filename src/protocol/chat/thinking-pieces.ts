@@ -51,11 +51,11 @@ function partsOf(content: unknown): unknown[] {
 /** Undefined where a piece begins another part. */
 function joinedPart(last: JsonObject, { type, ...piece }: JsonObject): JsonObject | undefined {
   if (last.type !== type || last.signature) return undefined;
-  const [known, more] = [last, piece].map(({ text, thinking }) => (type === 'text' ? text : thinking));
-  if (type === 'text' && typeof known === 'string' && typeof more === 'string')
-    return { ...last, ...piece, text: known + more };
-  if (type !== 'thinking' || !Array.isArray(known) || !Array.isArray(more)) return undefined;
-  return { ...last, ...piece, thinking: addedParts([...known], more) };
+  const { text, thinking } = last;
+  if (type === 'text' && typeof text === 'string' && typeof piece.text === 'string')
+    return { ...last, ...piece, text: text + piece.text };
+  if (type !== 'thinking' || !Array.isArray(thinking) || !Array.isArray(piece.thinking)) return undefined;
+  return { ...last, ...piece, thinking: addedParts([...thinking], piece.thinking) };
 }
 
 /** The block that a piece continues; -1 if it begins one. */
