@@ -16,7 +16,14 @@ import { LONG_STREAM, MODES, SITUATIONS } from './proxy/loads.ts';
 import { type Case, measure } from './proxy/measure.ts';
 import { withTables } from './proxy/page.ts';
 import { type SampledCell, sample } from './proxy/sample.ts';
-import { type Subject, startBare, startFloor, startPortkey, startPrecis } from './proxy/subjects.ts';
+import {
+  comparedIn,
+  type Subject,
+  startBare,
+  startFloor,
+  startPortkey,
+  startPrecis,
+} from './proxy/subjects.ts';
 import { startUpstream } from './proxy/upstream.ts';
 
 const MOST_ROUNDS = 100;
@@ -87,10 +94,8 @@ try {
   const precis = await startPrecis(upstream.url, { events, hasNames: options.profile, objectsApart });
   subjects.push(await startBare(upstream.url), await startFloor(upstream.url), precis);
   const [api] = options.bridge ? readNames('--bridge', options.bridge, ['responses', 'messages']) : [];
-  const other = api && {
-    ...(await startPrecis(upstream.url, { events, hasNames: options.profile, objectsApart })),
-    ...({ name: 'bridged', api } as const),
-  };
+  const other =
+    api && (await startPrecis(upstream.url, { events, hasNames: options.profile, objectsApart, api }));
   if (other) subjects.push(other);
   if (options.portkey)
     await startPortkey(upstream.url, BENCH_CACHE).then(
@@ -100,7 +105,7 @@ try {
   const cells: SampledCell[] = [];
   for (const [index, wanted] of cases().entries()) {
     const seed = index * 1_000_000 + 1;
-    const cell = await measure(subjectsOf(wanted), wanted, rounds, seed);
+    const cell = await measure(comparedIn(wanted.mode, subjects), wanted, rounds, seed);
     const sampled = wanted.connections === 1;
     const worker = sampled && (await sample(precis, wanted, seed + SAMPLED_SEED, options.profile));
     const bridged = sampled && other && (await sample(other, wanted, seed + SAMPLED_SEED, options.profile));
@@ -147,10 +152,6 @@ function isWorthwhile({ bytes, mode, situation, deltas, connections }: Case): bo
 }
 
 /** The floor and the gateway only forward, so they are only compared in mode `none`. */
-function subjectsOf({ mode }: Case): Subject[] {
-  return subjects.filter(({ name }) => mode === 'none' || !['floor', 'portkey'].includes(name));
-}
-
 function print(
   about: { node: string; cpu: string },
   cells: readonly SampledCell[],

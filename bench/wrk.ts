@@ -19,7 +19,14 @@ import { cpuOf } from './process.ts';
 import { conversationOf, MODES, type Mode, stepOf } from './proxy/loads.ts';
 import { headersOf } from './proxy/measure.ts';
 import { sizeOf } from './proxy/page.ts';
-import { type Subject, startBare, startFloor, startPortkey, startPrecis } from './proxy/subjects.ts';
+import {
+  comparedIn,
+  type Subject,
+  startBare,
+  startFloor,
+  startPortkey,
+  startPrecis,
+} from './proxy/subjects.ts';
 import { startUpstream } from './proxy/upstream.ts';
 
 const SCRIPT = join(import.meta.dirname, 'wrk/requests.lua');
@@ -114,7 +121,7 @@ try {
     await startFloor(upstream.url),
     await startPrecis(upstream.url, { events }),
   );
-  if (api) subjects.push({ ...(await startPrecis(upstream.url, { events })), name: 'bridged', api });
+  if (api) subjects.push(await startPrecis(upstream.url, { events, api }));
   if (options.portkey) subjects.push(await startPortkey(upstream.url, BENCH_CACHE));
   for (const bytes of sizes)
     for (const mode of modes)
@@ -132,8 +139,7 @@ if (page !== undefined)
   writeFileSync(page, withTable(readFileSync(page, 'utf8'), 'bench:wrk', tableName(), tableOf()));
 
 async function measure(bytes: number, mode: Mode, count: number): Promise<Row[]> {
-  const hasModes = ({ name }: Subject) => name === 'bare' || name === 'precis' || name === 'bridged';
-  const others = subjects.filter((subject) => mode === 'none' || hasModes(subject));
+  const others = comparedIn(mode, subjects);
   const files = writeParts(bytes);
   const all = others.map((): Round[] => []);
   for (let round = 0; round < WARM_UP + rounds; round++)

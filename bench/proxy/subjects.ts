@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { BridgedApi } from '../../src/protocol/bridges/bridge.ts';
 import { install } from '../install.ts';
 import { type Runtime, startRuntime } from '../runtime.ts';
+import type { Mode } from './loads.ts';
 import { DELTAS_HEADER, SUMMARIZER_PATH } from './upstream.ts';
 
 export interface Subject {
@@ -41,11 +42,13 @@ interface PrecisOptions {
   readonly hasNames?: boolean;
   /** See `startRuntime`. */
   readonly objectsApart?: boolean;
+  /** Sends chat requests over this API. */
+  readonly api?: BridgedApi | undefined;
 }
 
 export async function startPrecis(
   upstream: string,
-  { events = 'on', ...options }: PrecisOptions = {},
+  { events = 'on', api, ...options }: PrecisOptions = {},
 ): Promise<Subject & Runtime> {
   const vars = {
     PRECIS_SECRET: 'the secret of the benchmarks',
@@ -57,7 +60,13 @@ export async function startPrecis(
     LOG_LEVEL: 'error',
     EVENTS: events,
   };
-  return { ...(await startRuntime('precis', vars, options)), name: 'precis', headers: {} };
+  const runtime = await startRuntime('precis', vars, options);
+  return { ...runtime, ...(api ? { name: 'bridged', api } : { name: 'precis' }), headers: {} };
+}
+
+/** Those that are compared in a mode: only `none` is what all of them do. */
+export function comparedIn(mode: Mode, subjects: readonly Subject[]): Subject[] {
+  return subjects.filter(({ name }) => mode === 'none' || !['floor', 'portkey'].includes(name));
 }
 
 const PORTKEY = '@portkey-ai/gateway';
