@@ -4,8 +4,8 @@ import { propertyTests } from './tools/property-tests.ts';
 import { skippedTests } from './tools/skipped-tests.ts';
 
 /**
- * Those that mostly wait, and long ones: at the end they would be waited for alone. Those with a
- * browser stand apart, so that few browsers run at once.
+ * Files that mostly wait, and long ones: nothing else would run beside them at the end. Files with a
+ * browser are spread, so that few browsers run at once.
  */
 const LONG = [
   'clients/soak',

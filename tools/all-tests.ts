@@ -1,11 +1,12 @@
 /**
- * `npm test`: all scripts at once. Those that work with a Worker at the other end of a socket have
- * the processor first, since they have to be in time; the others take what is left, and so no core
- * is idle. The output of each script comes in one piece, in order.
+ * `npm test`: two rows of scripts. The Worker's own tests wait for a third of their time, which
+ * the others fill. More at once would take longer: the processes would empty each other's caches,
+ * and tests that have to be in time would not be. The output of each script comes in one piece, in
+ * order.
  */
 import { spawn } from 'node:child_process';
 import { existsSync, rmSync, statfsSync } from 'node:fs';
-import { availableParallelism, setPriority, tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findChromium } from './chromium.ts';
 
@@ -18,21 +19,19 @@ const CORES = availableParallelism();
 const WAITING = `--maxWorkers=${CORES + 1}`;
 /** A process keeps a core busy, and loads once what its files share. */
 const BUSY = `--maxWorkers=${Math.ceil(CORES / 2)}`;
-/** As many as can use all that is left in the end. */
+/** As many as can use all that is left. */
 const PATIENT = `--maxWorkers=${CORES}`;
 
-const JOBS: readonly Job[] = [
-  ['test:built', WAITING, ...(hasBrowser() ? [] : ['--exclude', 'test/browser/**'])],
-  ['test:worker', BUSY],
-  ['test:unit', PATIENT],
-  ['types'],
-  ['lint'],
+/** The scripts of a row run one after the other. */
+const ROWS: readonly (readonly Job[])[] = [
+  [
+    ['test:unit', PATIENT],
+    ['types'],
+    ['lint'],
+    ['test:built', WAITING, ...(hasBrowser() ? [] : ['--exclude', 'test/browser/**'])],
+  ],
+  [['test:worker', BUSY]],
 ];
-
-/** These ask nobody who waits for a limited time. */
-const PURE: ReadonlySet<string> = new Set(['test:unit', 'types', 'lint']);
-/** A third of the usual share: their tests have time limits, too. */
-const LOWER = 5;
 
 /**
  * Whether the inspector can be tested. Where CI asks for it (`BROWSER_TESTS=required`), the tests
@@ -101,7 +100,6 @@ function run([script, ...args]: Job, output: ReturnType<Output['place']>): Promi
   const color = process.stdout.isTTY ? { FORCE_COLOR: '1' } : {};
   const env = { NODE_COMPILE_CACHE: COMPILED, ...process.env, TMPDIR: temporaryDirectory(), ...color };
   const child = spawn('npm', ['run', script, '--', ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
-  if (PURE.has(script) && child.pid !== undefined) setPriority(child.pid, LOWER);
   child.stdout.on('data', output.write);
   child.stderr.on('data', output.write);
   return new Promise((resolve, reject) => {
@@ -114,13 +112,13 @@ function run([script, ...args]: Job, output: ReturnType<Output['place']>): Promi
 }
 
 const output = new Output();
-// One that fails does not stop the others.
-const results = await Promise.all(JOBS.map((job) => run(job, output.place())));
+const rows = ROWS.map((jobs) => jobs.map((job) => ({ job, place: output.place() })));
+let hasFailed = false;
+await Promise.all(
+  rows.map(async (jobs) => {
+    // One that fails does not stop the others.
+    for (const { job, place } of jobs) if (!(await run(job, place))) hasFailed = true;
+  }),
+);
 // `process.exit` would cut off output that a pipe has not taken yet.
-if (!results.every(Boolean)) process.exitCode = 1;
-if (!hasBrowser())
-  console.warn(`
-****************************************************************************************
-* THE INSPECTOR WAS NOT TESTED: there is no Chromium on this machine.                  *
-* Install one (Debian: apt-get install chromium), or set CHROMIUM to its path.         *
-****************************************************************************************`);
+if (hasFailed) process.exitCode = 1;
