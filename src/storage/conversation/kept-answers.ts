@@ -24,16 +24,17 @@ export const KEPT_ROWS = 1_000;
 
 const TABLE = 'kept_answers';
 
+/** Without `sealed` last, SQLite would read each output for the columns that follow it. */
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS ${TABLE} (
     kept_id INTEGER PRIMARY KEY AUTOINCREMENT,
     answer_key TEXT NOT NULL UNIQUE,
-    sealed BLOB,
     size INTEGER NOT NULL,
     tokens INTEGER NOT NULL,
     bytes INTEGER NOT NULL,
     blocks INTEGER NOT NULL,
-    gone_with INTEGER
+    gone_with INTEGER,
+    sealed BLOB
   );
 `;
 
