@@ -120,8 +120,8 @@ export class Attempts {
     const without = new Set<BodyPart>();
     this.route = routeOf(call, made.tools !== undefined);
     if (!this.route || isRouteRefused(this.route.api, call)) without.add('bridge');
-    if (isRefused('ids', request, scope)) without.add('ids');
-    if (isRefused('marks', request, scope)) without.add('marks');
+    for (const part of ['ids', 'marks', 'strict'] as const)
+      if (isRefused(part, request, scope)) without.add(part);
     if (this.sendsKey && isRefused('key', request, scope)) without.add('key');
     if (!asksReasoning(request, made.tools !== undefined, scope)) without.add('reasoning');
     return { made, without };

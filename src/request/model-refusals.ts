@@ -6,9 +6,18 @@ import type { RequestScope } from './scope.ts';
 /**
  * Marks and keys of its prompt cache, to be asked for the usage of a stream or for the cause of a
  * cache miss, summaries that its API has signed; tools over chat, each of the APIs that a chat
- * request can be sent over, and ids of reasoning there.
+ * request can be sent over, ids of reasoning there, and strict tools.
  */
-type Refusable = 'marks' | 'key' | 'usage' | 'signed' | 'diagnostics' | 'chat' | BridgedApi | 'ids';
+type Refusable =
+  | 'marks'
+  | 'key'
+  | 'usage'
+  | 'signed'
+  | 'diagnostics'
+  | 'chat'
+  | BridgedApi
+  | 'ids'
+  | 'strict';
 
 type Asked = Pick<ModelRequest, 'model'>;
 

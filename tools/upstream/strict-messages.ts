@@ -9,6 +9,7 @@
 import { boundWords, refusedBlock } from './bound-thinking.ts';
 import { checkCompaction } from './compaction.ts';
 import { checkSurrogates, isFields, isName, type Json, type Report } from './json.ts';
+import { checkSchemas } from './strict-schemas.ts';
 
 export interface StrictMessagesOptions {
   /** Whether the body is one of `/v1/messages/count_tokens`, which has no limit of the answer. */
@@ -56,6 +57,8 @@ export function violations(body: unknown, { counts, binds, headers }: StrictMess
   if (counts !== true && !isAbove(body.max_tokens, 0)) report('max_tokens: Field required');
   checkSystem(body.system, report);
   checkTools(body, report);
+  checkSchemas(body, report);
+  checkStops(body, report);
   checkMarks(body, report);
   checkSurrogates(body, '', (at) => `.${at}`, report);
   if (!Array.isArray(body.messages) || body.messages.length === 0) {
@@ -85,6 +88,11 @@ function checkSystem(system: unknown, report: Report): void {
     if (!isFields(block) || block.type !== 'text') report(`system.${at}.type: must be text`);
     else if (!isText(block.text)) report('system: text content blocks must be non-empty');
   }
+}
+
+function checkStops({ stop_sequences }: Json, report: Report): void {
+  if (Array.isArray(stop_sequences) && !stop_sequences.every(isText))
+    report('stop_sequences: each stop sequence must contain non-whitespace');
 }
 
 function checkTools({ tools, tool_choice, mcp_servers }: Json, report: Report): void {
@@ -180,7 +188,27 @@ function checkBlock(block: unknown, kinds: ReadonlySet<string>, path: string, re
   }
   if ((type === 'image' || type === 'document') && !isFields(block.source))
     report(`${path}.${type}.source: Field required`);
+  if (type === 'image' && isFields(block.source)) checkImage(block.source, path, report);
   if (type === 'tool_result') checkResult(block, path, report);
+}
+
+/** How images of each type begin, in base64. */
+const IMAGES: Readonly<Record<string, string>> = {
+  'image/jpeg': '/9j/',
+  'image/png': 'iVBORw0KGgo',
+  'image/gif': 'R0lGOD',
+  'image/webp': 'UklGR',
+};
+
+function checkImage({ type, media_type: stated, data }: Json, path: string, report: Report): void {
+  if (type !== 'base64') return;
+  if (IMAGES[String(stated)] === undefined)
+    report(`${path}.image.source.base64.media_type: Input should be 'image/jpeg', 'image/png', …`);
+  const found = Object.keys(IMAGES).find((one) => String(data).startsWith(String(IMAGES[one])));
+  if (found !== undefined && found !== stated)
+    report(
+      `${path}.image.source.base64.data: The image was specified using the ${stated} media type, but the image appears to be a ${found} image`,
+    );
 }
 
 const IN_RESULTS = words('text image document search_result tool_reference');

@@ -102,6 +102,7 @@ export class BridgedCall {
     const options = {
       leavesOutReasoning: isBare,
       leavesOutIds: sending.without.has('ids'),
+      leavesOutStrict: sending.without.has('strict'),
       longestAnswer: longestAnswerAt(request, scope),
       marksCache: marksChoiceOf(chosen.strategy) !== 'off',
     };

@@ -2,7 +2,7 @@
  * Asks again over another API than chat completions, over chat, or with less in the body of another
  * API (docs/bridges.md#when). What an upstream refuses is remembered for a while.
  */
-import { asObject, asString, type JsonObject, parseObject } from '../../lib/json.ts';
+import { asObject, asObjects, asString, type JsonObject, parseObject } from '../../lib/json.ts';
 import { says } from '../../protocol/bridges/chat-fields.ts';
 import type { Call } from '../../request/call.ts';
 import { isRefused, noteLongestAnswer, noteRefused } from '../../request/model-refusals.ts';
@@ -72,6 +72,27 @@ export function withinAnswer({ request, scope }: Call, bridged: () => BridgedCal
       if (most === 0) return undefined;
       noteLongestAnswer(most, request, scope);
       return { made, without };
+    },
+  };
+}
+
+/** Of a schema that the API can't enforce, of too many, or of a model that enforces none. */
+const REFUSED_STRICT = /^(?!output_)(?:tools\.\d+\.|.*\b(?:strict|grammar|schemas?)\b)/i;
+
+/** Asks with tools that are not strict, once the API has refused to enforce their schemas. */
+export function withoutStrict({ request, scope }: Call, bridged: () => BridgedCall | undefined): Retry {
+  const isStrict = () =>
+    asObjects(request.field('tools')).some((tool) => asObject(tool.function).strict === true);
+  return {
+    mayHelp: ({ without }, status) =>
+      status === 400 && !without.has('strict') && bridged()?.api === 'messages' && isStrict(),
+    next: async ({ made, without }, { json }) =>
+      REFUSED_STRICT.test(errorIn(json).message)
+        ? { made, without: new Set([...without, 'strict' as const]) }
+        : undefined,
+    answered: () => {
+      noteRefused('strict', request, scope);
+      scope.services.log('info', 'the upstream refuses strict tools', { code: 'strict_refused' });
     },
   };
 }

@@ -5,7 +5,14 @@ import type { MadeView, MakeViewOptions } from '../../view/made-view.ts';
 import type { BridgedCall } from '../bridge/bridged-call.ts';
 import { mayBridge } from '../bridge/route.ts';
 import { withoutThinking } from './bound-thinking.ts';
-import { overChat, overResponses, withinAnswer, withoutIds, withoutOutputs } from './bridge.ts';
+import {
+  overChat,
+  overResponses,
+  withinAnswer,
+  withoutIds,
+  withoutOutputs,
+  withoutStrict,
+} from './bridge.ts';
 import { withoutReasoning } from './encrypted-reasoning.ts';
 import { withoutField } from './own-fields.ts';
 import type { BodyOf, Retry } from './retry.ts';
@@ -41,6 +48,7 @@ export function retriesOf(
           overResponses(call),
           overChat(call, bridged),
           withinAnswer(call, bridged),
+          withoutStrict(call, bridged),
           withoutIds(call),
           withoutOutputs(call, bridged),
         ]

@@ -10,7 +10,7 @@ import type { MadeView } from '../../view/made-view.ts';
 
 /**
  * A part that an upstream may refuse, so that a body is sent without it: also the bridge to another
- * API, what that API has said in earlier answers, and its ids there.
+ * API, what that API has said in earlier answers, its ids there, and strict tools.
  */
 export type BodyPart =
   | 'bridge'
@@ -20,6 +20,7 @@ export type BodyPart =
   | 'marks'
   | 'outputs'
   | 'reasoning'
+  | 'strict'
   | 'thinking'
   | 'usage';
 

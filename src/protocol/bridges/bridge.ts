@@ -89,6 +89,8 @@ export interface BridgeOptions {
   readonly leavesOutReasoning?: boolean;
   /** Whether the upstream looks for reasoning by its id: it is sent without. */
   readonly leavesOutIds?: boolean;
+  /** Whether the upstream has refused to enforce the schemas of tools: none is strict. */
+  readonly leavesOutStrict?: boolean;
   /** The most tokens of an answer, where the upstream has said so. */
   readonly longestAnswer?: number | undefined;
   /** Whether Precis may mark what the prompt cache keeps, where the chat body has no mark. */

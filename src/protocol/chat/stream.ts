@@ -1,5 +1,5 @@
 /** How the stream of a chat completion ends: chunks, the report, `[DONE]`. */
-import { asObject } from '../../lib/json.ts';
+import { asList, asObject } from '../../lib/json.ts';
 import type { Report } from '../../memory/plan/report.ts';
 import type { AnswerStream, Reword, StreamFault } from '../answers/answer-format.ts';
 import { reworded } from '../answers/reword.ts';
@@ -28,7 +28,7 @@ function withoutUsage(frame: Frame): Frame | undefined {
   const cut = data.replace(NO_USAGE, '');
   if (cut !== data) return Frame.of(cut);
   const { choices, usage } = asObject(frame.json);
-  return Array.isArray(choices) && choices.length === 0 && usage ? undefined : frame;
+  return asList(choices).length === 0 && usage ? undefined : frame;
 }
 
 export class ChatStream implements AnswerStream {

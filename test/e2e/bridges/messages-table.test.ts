@@ -50,6 +50,7 @@ const says = (content: unknown, more: Json = {}): Json => ({ role: 'assistant', 
 const text = (words: string, more: Json = {}): Json => ({ type: 'text', text: words, ...more });
 const mark = { cache_control: { type: 'ephemeral' } };
 const schema = { type: 'object', properties: { at: { type: 'string' } } };
+const enforced = { ...schema, additionalProperties: false };
 const look = { name: 'look', description: 'Looks.', parameters: schema };
 const tools = [{ type: 'function', function: look }];
 const sentTools = [{ name: 'look', description: 'Looks.', input_schema: schema }];
@@ -98,7 +99,7 @@ describe.each(FORMS)('a field of chat (stream: $stream)', ({ stream }) => {
     [
       'response_format of a schema',
       { response_format: { type: 'json_schema', json_schema: { name: 'plan', schema } } },
-      { output_config: { format: { type: 'json_schema', schema } } },
+      { output_config: { format: { type: 'json_schema', schema: enforced } } },
     ],
     [
       'response_format of JSON',
@@ -117,7 +118,12 @@ describe.each(FORMS)('a field of chat (stream: $stream)', ({ stream }) => {
       },
       {
         tools: [
-          { name: 'a', input_schema: { type: 'object', properties: {} }, strict: true, ...mark },
+          {
+            name: 'a',
+            input_schema: { type: 'object', properties: {}, additionalProperties: false },
+            strict: true,
+            ...mark,
+          },
           { name: 'b', input_schema: { ...schema, required: [] } },
         ],
       },

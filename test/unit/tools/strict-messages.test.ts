@@ -78,6 +78,24 @@ describe('bodies of Messages', () => {
     ['no limit of the answer', 'max_tokens', body([HI], { max_tokens: undefined })],
     ['an unknown field', 'memory_strategy', body([HI], { memory_strategy: 'auto' })],
     ['no messages', 'at least one message', body([])],
+    ['a stop of white space', 'must contain non-whitespace', body([HI], { stop_sequences: ['END', '\n'] })],
+    [
+      'a limit in an enforced schema',
+      "For 'integer' type, properties minimum are not supported",
+      body([HI], { output_config: { format: { schema: { type: 'integer', minimum: 1 } } } }),
+    ],
+    [
+      'an open object in a strict tool',
+      "'additionalProperties' must be explicitly set to false",
+      body([HI], { tools: [{ name: 'a', strict: true, input_schema: { type: 'object' } }] }),
+    ],
+    [
+      'an image of another type',
+      'appears to be a image/jpeg image',
+      body([
+        user([{ type: 'image', source: { type: 'base64', media_type: 'image/png', data: '/9j/4AAQ' } }]),
+      ]),
+    ],
     ['an answer first', 'first message must use the "user" role', body([assistant('Hm.'), HI])],
     ['the system first', "use the top-level 'system'", body([system('Help.'), HI])],
     [

@@ -386,6 +386,41 @@ describe('an upstream that says how long an answer may be', () => {
   });
 });
 
+describe('an upstream that does not enforce all schemas of tools', () => {
+  const words = 'The compiled grammar is too large. Simplify your tool schemas, or use fewer strict tools.';
+  const refuses: Answer = (_, body) =>
+    JSON.stringify(body.tools).includes('"strict":true')
+      ? Response.json(
+          { type: 'error', error: { type: 'invalid_request_error', message: words } },
+          { status: 400 },
+        )
+      : undefined;
+  const [{ function: look }] = TOOLS as [(typeof TOOLS)[number]];
+  const tools = [{ type: 'function', function: { ...look, strict: true } }];
+
+  it('is asked once more without strict tools, and further requests of the model begin there', async () => {
+    const { ask, sent } = start({}, OWN_ANTHROPIC, refuses);
+    const answers = [];
+    for (const _ of [1, 2]) answers.push(await ask({ model: CLAUDE, memory_strategy: 'auto', tools }));
+
+    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+    expect(answers.at(-1)?.json).toMatchObject({ memory: { upstream_api: { notices: ['strict_dropped'] } } });
+    expect(sent.map(({ body }) => (body.tools as Json[])[0]?.strict)).toEqual([true, undefined, undefined]);
+  });
+
+  it('is not asked again where no tool is strict', async () => {
+    const { ask, sent } = start({}, OWN_ANTHROPIC, () =>
+      Response.json(
+        { type: 'error', error: { type: 'invalid_request_error', message: words } },
+        { status: 400 },
+      ),
+    );
+    const { status } = await ask({ model: CLAUDE, memory_strategy: 'auto' });
+
+    expect({ status, asked: sent.length }).toEqual({ status: 400, asked: 1 });
+  });
+});
+
 describe('an upstream that looks for reasoning by its id', () => {
   it('gets the reasoning without ids, and is not asked with one again', async () => {
     const reasons: Answer = (_, body) => {

@@ -15,6 +15,7 @@ import { readerOf } from '../feed.ts';
 import { ShortNames } from '../short-names.ts';
 import { MessageFeed } from './answer.ts';
 import { withOwnMarks } from './marks.ts';
+import { enforceable } from './schemas.ts';
 import { samplingFrom, thinkingFrom } from './thinking.ts';
 import { toolsFrom } from './tools.ts';
 import { messagesJson, turnsOf } from './turns.ts';
@@ -61,7 +62,7 @@ export const messagesBridge: Bridge = {
     const terms = claudeTermsOf(asString(chat.model));
     const { takesSystem } = terms;
     const said = turnsOf(chat, kept, { names, notices, options, takesSystem });
-    const { choice, isForced, tools } = toolsFrom(chat, terms, names, notices);
+    const { choice, isForced, tools } = toolsFrom(chat, terms, { names, notices, options });
     const max_tokens = longestOf(chat, options);
     const maxTokens = typeof max_tokens === 'number' ? max_tokens : 0;
     const { showsReasoning, marksCache } = options;
@@ -121,7 +122,8 @@ function formatFrom(
   if (type === undefined || type === 'text' || type === 'json_object') return undefined;
   if (type !== 'json_schema') return { type, ...rest };
   const { schema, description } = asObject(json_schema);
-  return { type, schema: typeof description === 'string' ? { description, ...asObject(schema) } : schema };
+  if (!isObject(schema)) return { type, schema };
+  return { type, schema: enforceable({ ...saying({ description }), ...schema }, notices) };
 }
 
 const TIERS: ReadonlyMap<unknown, string> = new Map([
@@ -131,7 +133,10 @@ const TIERS: ReadonlyMap<unknown, string> = new Map([
 
 function otherFields(chat: ChatBody, notices: Set<string>): JsonObject {
   const { stop, user, safety_identifier, service_tier, [MARK_FIELD]: mark } = chat;
-  const stops = (Array.isArray(stop) ? stop : [stop]).filter((text) => says(text) && text !== '');
+  const texts = (Array.isArray(stop) ? stop : [stop]).filter((text) => says(text) && text !== '');
+  // The API refuses white space alone, and chat's form of it ignores that.
+  const stops = texts.filter((text) => typeof text !== 'string' || text.trim() !== '');
+  if (stops.length < texts.length) notices.add('stop_dropped');
   const tier = TIERS.get(service_tier);
   if (says(service_tier) && tier === undefined) notices.add('service_tier_dropped');
   const user_id = user ?? safety_identifier;

@@ -38,9 +38,23 @@ function imageOf(image: unknown): JsonObject {
 function sourceOf(url: string): JsonObject {
   const head = dataHeadOf(url);
   if (!head) return { type: 'url', url };
-  // The API knows this type by its registered name alone.
-  const media_type = head.mediaType.toLowerCase() === 'image/jpg' ? 'image/jpeg' : head.mediaType;
-  return { type: 'base64', media_type, data: url.slice(head.length) };
+  const data = url.slice(head.length);
+  return { type: 'base64', media_type: typeOf(head.mediaType.toLowerCase(), data), data };
+}
+
+/** How images begin, in base64. */
+const BEGINNINGS: Readonly<Record<string, string>> = {
+  'image/png': 'iVBORw0KGgo',
+  'image/jpeg': '/9j/',
+  'image/gif': 'R0lGOD',
+  'image/webp': 'UklGR',
+};
+
+/** The API refuses an image whose bytes are of another type, which OpenAI takes. */
+function typeOf(stated: string, data: string): string {
+  if (!stated.startsWith('image/')) return stated;
+  const found = Object.keys(BEGINNINGS).find((type) => data.startsWith(BEGINNINGS[type] ?? ''));
+  return found ?? (stated === 'image/jpg' ? 'image/jpeg' : stated);
 }
 
 const PLAIN = 'text/plain';

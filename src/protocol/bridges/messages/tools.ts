@@ -6,9 +6,10 @@ import { asList, asObject, asObjects, asString, isObject, type JsonObject } from
 import type { ClaudeTerms } from '../../../memory/models/claude-terms.ts';
 import { MARK_FIELD } from '../../messages/block.ts';
 import { LISTED, listIn, nameOf } from '../../tool-choice.ts';
-import type { ChatBody } from '../bridge.ts';
+import type { BridgeOptions, ChatBody } from '../bridge.ts';
 import { isEmpty } from '../chat-fields.ts';
 import type { ShortNames } from '../short-names.ts';
+import { enforceable } from './schemas.ts';
 
 interface ToolFields {
   readonly tools: readonly JsonObject[];
@@ -18,13 +19,20 @@ interface ToolFields {
   readonly isForced: boolean;
 }
 
+/** What the writers of tools share. */
+interface Writing {
+  readonly names: ShortNames;
+  readonly notices: Set<string>;
+  readonly options: Pick<BridgeOptions, 'leavesOutStrict'>;
+}
+
 /** `tools` and `tool_choice`. */
 export function toolsFrom(
   { tools, tool_choice: choice, parallel_tool_calls }: ChatBody,
   { takesForced }: ClaudeTerms,
-  names: ShortNames,
-  notices: Set<string>,
+  writing: Writing,
 ): ToolFields {
+  const { names, notices } = writing;
   const all = asObjects(tools);
   if (all.length === 0) return { tools: [], isForced: false };
   const isListed = asObject(choice).type === LISTED;
@@ -39,7 +47,7 @@ export function toolsFrom(
   const said = isSingle ? { ...taken, disable_parallel_tool_use: true } : taken;
   const isDefault = said.type === 'auto' && !isSingle;
   return {
-    tools: left.map((tool) => toolFrom(tool, names, notices)),
+    tools: left.map((tool) => toolFrom(tool, writing)),
     choice: isDefault ? undefined : said,
     isForced: isForced && takesForced,
   };
@@ -53,15 +61,18 @@ function chosen(mode: unknown, names: ShortNames): JsonObject {
   return { type: mode === 'required' ? 'any' : (mode ?? 'auto') };
 }
 
-function toolFrom(tool: JsonObject, names: ShortNames, notices: Set<string>): JsonObject {
+function toolFrom(tool: JsonObject, { names, notices, options }: Writing): JsonObject {
   const { name: _, description, parameters, strict, [MARK_FIELD]: inside, ...rest } = asObject(tool.function);
   if (!isEmpty(rest)) notices.add('tool_fields_dropped');
   const mark = tool[MARK_FIELD] ?? inside;
+  const schema = objectSchema(asObject(parameters), notices);
+  const isStrict = strict === true && !options.leavesOutStrict;
+  if (strict === true && !isStrict) notices.add('strict_dropped');
   return {
     name: names.short(nameOf(tool), 'tool_'),
     ...(typeof description === 'string' ? { description } : {}),
-    input_schema: objectSchema(asObject(parameters), notices),
-    ...(strict === true ? { strict } : {}),
+    input_schema: isStrict ? enforceable(schema, notices) : schema,
+    ...(isStrict ? { strict } : {}),
     ...(isObject(mark) ? { [MARK_FIELD]: mark } : {}),
   };
 }

@@ -82,6 +82,18 @@ describe('a chat stream', () => {
     });
   });
 
+  it.each([
+    ['with no choice', { choices: [] }],
+    ['with null', { choices: null }],
+    ['without the member', {}],
+  ])('hides the usage that nobody but Precis has asked for: %s', (_, choices) => {
+    const usage = `data: ${JSON.stringify({ id: 'c1', ...choices, usage: { prompt_tokens: 1 } })}`;
+    const stream = new ChatStream(undefined, undefined, true);
+    const { text } = run(stream, [encode(whole.replace('data: [DONE]', `${usage}\n\ndata: [DONE]`))]);
+
+    expect(text).toBe(whole);
+  });
+
   it('is complete without [DONE] when it has a finish_reason, and then ends with the report', () => {
     const { text, complete } = run(new ChatStream(() => report), [encode(`${chunk('a', 'stop')}\n\n`)]);
     expect(complete).toBe(true);

@@ -7,6 +7,38 @@ import { bridged, calls, type Json, OPTIONS, parsed, result, text, user } from '
 const READ = { type: 'function', function: { name: 'read', parameters: { type: 'object', properties: {} } } };
 const WRITE = { type: 'function', function: { name: 'write', description: 'Writes.', strict: true } };
 const SCHEMA = { type: 'object', properties: {}, additionalProperties: false };
+/** As OpenAI enforces it, and as the API does. */
+const LIMITED = {
+  type: 'object',
+  properties: {
+    age: { type: 'integer', minimum: 0, maximum: 150, description: 'In years.' },
+    tags: {
+      type: 'array',
+      items: { type: 'string', pattern: '^a+$', minLength: 2 },
+      minItems: 1,
+      maxItems: 3,
+    },
+    host: { oneOf: [{ type: 'string', format: 'ipv4' }, { $ref: '#/$defs/Name' }, { type: 'null' }] },
+  },
+  required: ['age', 'tags', 'host'],
+  $defs: { Name: { type: 'string', format: 'idn-hostname', pattern: '^(?!x)' } },
+};
+const ENFORCED = {
+  type: 'object',
+  properties: {
+    age: { type: 'integer', description: 'In years.\nminimum: 0, maximum: 150' },
+    tags: {
+      type: 'array',
+      items: { type: 'string', pattern: '^a+$', description: 'minLength: 2' },
+      minItems: 1,
+      description: 'maxItems: 3',
+    },
+    host: { anyOf: [{ type: 'string', format: 'ipv4' }, { $ref: '#/$defs/Name' }, { type: 'null' }] },
+  },
+  required: ['age', 'tags', 'host'],
+  additionalProperties: false,
+  $defs: { Name: { type: 'string', description: 'format: "idn-hostname", pattern: "^(?!x)"' } },
+};
 
 /** What a body has beside what each has. */
 function fieldsOf(chat: Json): Json {
@@ -69,9 +101,22 @@ describe('fields of chat in Messages', () => {
     [{ metadata: { a: 'b' } }, 'metadata_dropped'],
     [{ service_tier: 'flex' }, 'service_tier_dropped'],
     [{ response_format: { type: 'json_object' } }, 'response_format_dropped'],
+    [{ stop: '\n' }, 'stop_dropped'],
   ])('are dropped with a notice: %j', (chat, notice) => {
     expect(fieldsOf(chat)).toEqual({});
     expect(bridged(chat).notices).toEqual([notice]);
+  });
+
+  it('stop at words, and say of the limits of a schema what the API does not enforce', () => {
+    const response_format = { type: 'json_schema', json_schema: { name: 'a', schema: LIMITED } };
+    const { body, notices } = bridged({ stop: ['\n', 'END'], response_format });
+
+    expect(body).toMatchObject({
+      stop_sequences: ['END'],
+      output_config: { format: { type: 'json_schema', schema: ENFORCED } },
+    });
+    expect([...notices].toSorted()).toEqual(['schema_limits_described', 'stop_dropped']);
+    expect(violations(body)).toEqual([]);
   });
 
   it.each<[chat: Json, param: string]>([
@@ -223,7 +268,7 @@ describe('tools of chat in Messages', () => {
       {
         name: 'write',
         description: 'Writes.',
-        input_schema: { type: 'object', properties: {} },
+        input_schema: { type: 'object', properties: {}, additionalProperties: false },
         strict: true,
       },
       {
@@ -232,6 +277,26 @@ describe('tools of chat in Messages', () => {
         cache_control: { type: 'ephemeral' },
       },
     ]);
+  });
+
+  it('are strict within what the API enforces, and have all of their schema where they are not', () => {
+    const of = (strict: boolean) => ({
+      type: 'function',
+      function: { name: 'f', strict, parameters: LIMITED },
+    });
+    const sent = (strict: boolean, leavesOutStrict = false) => {
+      const { body, notices } = bridged({ tools: [of(strict)] }, { leavesOutStrict });
+      expect(violations(body)).toEqual([]);
+      return [body.tools, notices];
+    };
+    const plain = [{ name: 'f', input_schema: LIMITED }];
+
+    expect(sent(true)).toEqual([
+      [{ name: 'f', input_schema: ENFORCED, strict: true }],
+      ['schema_limits_described'],
+    ]);
+    expect(sent(false)).toEqual([plain, []]);
+    expect(sent(true, true)).toEqual([plain, ['strict_dropped']]);
   });
 
   const variant = (name: string, required: string[]) => ({

@@ -14,6 +14,7 @@ import { forAll, runs } from '../../../../support/laws/runs.ts';
 import { bridged, bytesOf, calls, type Json, parsed, result, says, sentOf, text, user } from './bridged.ts';
 
 const PNG = 'iVBORw0KGgo=';
+const JPEG = '/9j/4AAQSkY=';
 const PDF = 'JVBERi0=';
 const system = (content: unknown): Json => ({ role: 'system', content });
 const use = (id: string, input: Json = {}, name = 'read'): Json => ({ type: 'tool_use', id, name, input });
@@ -47,7 +48,9 @@ describe('messages of chat in Messages', () => {
         user([
           { type: 'image_url', image_url: { url: `data:image/png;base64,${PNG}`, detail: 'low' } },
           { type: 'image_url', image_url: { url: 'https://a.test/b.png' } },
-          { type: 'image_url', image_url: `data:image/jpg;base64,${PNG}` },
+          { type: 'image_url', image_url: `data:image/jpg;base64,${JPEG}` },
+          { type: 'image_url', image_url: `data:image/png;base64,${JPEG}` },
+          { type: 'image_url', image_url: 'data:image/jpg;base64,AAAA' },
           { type: 'file', file: { filename: 'a.pdf', file_data: `data:application/pdf;base64,${PDF}` } },
           { type: 'file', file: { file_data: PDF } },
           { type: 'file', file: { file_data: `data:text/plain;base64,${btoa('Words.')}` } },
@@ -57,7 +60,9 @@ describe('messages of chat in Messages', () => {
         user([
           { type: 'image', source: { type: 'base64', media_type: 'image/png', data: PNG } },
           { type: 'image', source: { type: 'url', url: 'https://a.test/b.png' } },
-          { type: 'image', source: { type: 'base64', media_type: 'image/jpeg', data: PNG } },
+          { type: 'image', source: { type: 'base64', media_type: 'image/jpeg', data: JPEG } },
+          { type: 'image', source: { type: 'base64', media_type: 'image/jpeg', data: JPEG } },
+          { type: 'image', source: { type: 'base64', media_type: 'image/jpeg', data: 'AAAA' } },
           {
             type: 'document',
             source: { type: 'base64', media_type: 'application/pdf', data: PDF },
