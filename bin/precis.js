@@ -17,7 +17,7 @@ const USAGE = `usage: precis demo [--mode <mode>] [--inspect]
        precis mcp add <client> [--url <deployment>]
        precis mcp remove <client>
        precis verify <receipt.json> <request.json> [--url <deployment>]
-       precis why <request-id> [--conversation <id> [--user <id>]] [--url <deployment>]
+       precis why [<request-id>] [--conversation <id> [--user <id>]] [--url <deployment>]
        precis doctor [--url <deployment>]
        precis backup <file> [--caller <name or id> [--conversation <id> [--user <id>]]]
                      [--url <deployment>]
@@ -36,7 +36,8 @@ mcp     Adds the MCP server of a deployment to claude, codex or opencode, by the
         Their configuration names the variable with the key: OPENAI_API_KEY, for claude PRECIS_KEY.
 verify  Whether a receipt is right. OPENAI_API_KEY is the key that the request was made with.
         Exit status: 0 valid, 1 not valid, 2 could not be verified.
-why     Why a request was shortened, or was not: its id is the answer's x-request-id.
+why     Why a request was shortened, or was not: its id is the answer's x-request-id. Without an
+        id it is the newest one, of the conversation or of all.
         OPENAI_API_KEY is the key that the request was made with.
         Exit status: 0 found, 1 it has no event, or no longer.
 doctor  What is wrong with a deployment, and what to do. PRECIS_ADMIN_TOKEN is the deployment's
@@ -74,7 +75,8 @@ async function ask() {
   if (command === undefined) fail(USAGE);
   if (!Object.hasOwn(counts, command)) fail(`There is no command ${command}.\n\n${USAGE}`);
   const given = files.filter((one) => one !== '').length;
-  if (files.length !== counts[command] || given !== files.length)
+  const mayLack = command === 'why' && files.length === 0;
+  if ((files.length !== counts[command] && !mayLack) || given !== files.length)
     fail(`precis ${command} takes ${countOf(counts[command])} beside its flags, not ${given}.\n\n${USAGE}`);
   const isRemoval = command === 'mcp' && files[0] === 'remove';
   const { PRECIS_URL, OPENAI_API_KEY: key, PRECIS_ADMIN_TOKEN: adminToken } = process.env;

@@ -1,11 +1,11 @@
-/** `precis why <request-id>`: why a request was sent as it was, in a paragraph. */
+/** `precis why [<request-id>]`: why a request was sent as it was, in a paragraph. */
 import { addressOf, fail, printable, takesKeys } from './said.js';
 
 /** How many conversations are looked through, the latest used first. */
 const MOST = 200;
 
 /**
- * @param id the answer's `x-request-id`
+ * @param id the answer's `x-request-id`; undefined: the newest request is meant
  * @param where the conversation, and its user, if they are known
  * @returns the exit status: 0 found, 1 not
  */
@@ -23,7 +23,7 @@ export async function why(url, key, id, { conversation, user }) {
     console.log(json.why ?? json.error?.message);
     return json.why === undefined ? 1 : 0;
   }
-  console.error(`No event of ${id} is kept${conversation === undefined ? ` in the ${MOST} latest conversations of this key` : ''}.
+  console.error(`No event of ${id ?? 'any request'} is kept${conversation === undefined ? ` in the ${MOST} latest conversations of this key` : ''}.
 A request leaves none without a key of 20 characters, in mode none without a conversation's name or
 by its header x-memory-strategy, as the first of an unnamed conversation, if Precis could not read
 it, and with EVENTS=off.`);
@@ -57,12 +57,12 @@ async function* latest(get) {
   }
 }
 
-/** The number of the request with an id in a conversation; undefined if it is not kept. */
+/** The number of a request in a conversation, the newest one first; undefined if it is not kept. */
 async function numberOf(get, one, id) {
   let cursor;
   do {
     const { json } = await get(`${pathOf(one)}${queryOf({ user: one.user, limit: 100, cursor })}`);
-    const found = json.data?.find(({ request_id }) => request_id === id);
+    const found = json.data?.find(({ request_id }) => id === undefined || request_id === id);
     if (found) return found.n;
     cursor = json.cursor;
   } while (cursor);

@@ -191,7 +191,7 @@ overProtocols('the events of a conversation', deployment, (protocol) => {
   });
 });
 
-it('`precis why` finds a request by its id, and says why it was shortened, and of an unknown id what leaves no event', async () => {
+it('`precis why` finds a request by its id or the newest one, and says why it was shortened, and of an unknown id what leaves no event', async () => {
   const id = `why ${++made}`;
   const body = { model, messages, memory_strategy: COMPACT_OLD_TURNS, conversation_id: id };
   const request = await deployment.chat(body);
@@ -208,6 +208,10 @@ it('`precis why` finds a request by its id, and says why it was shortened, and o
   const { stdout, status } = why(request_id ?? '');
   expect(stdout).toMatch(/^\d+ contents? (?:is a placeholder|are placeholders); .* because /);
   expect(status).toBe(0);
+  const newest = { model, messages: messages.slice(0, 2), conversation_id: `newest of ${id}` };
+  await (await deployment.chat(newest)).text();
+  expect(why('--conversation', id).stdout).toBe(stdout);
+  await until('the newest one is found', async () => /^2 messages /.test(why().stdout));
   const unknown = why('req_of_nobody', '--conversation', id);
   expect(unknown.stderr).toMatch(/^No event of req_of_nobody is kept\.$/m);
   expect(unknown.stderr).toContain('by its header x-memory-strategy');

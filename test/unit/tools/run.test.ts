@@ -185,7 +185,8 @@ describe('the command line', () => {
   it.each([
     [['bakup', 'f'], /^There is no command bakup\.$/m],
     [['toString'], /^There is no command toString\.$/m],
-    [['why'], /^precis why takes one argument beside its flags, not 0\.$/m],
+    [['why', 'a', 'b'], /^precis why takes one argument beside its flags, not 2\.$/m],
+    [['why', ''], /^precis why takes one argument beside its flags, not 0\.$/m],
     [['verify', 'a.json'], /^precis verify takes 2 arguments beside its flags, not 1\.$/m],
     [['doctor', 'now'], /^precis doctor takes no argument beside its flags, not 1\.$/m],
   ])('says what is wrong with %j, and then how it is used', async (args, says) => {
