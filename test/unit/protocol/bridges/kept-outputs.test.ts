@@ -148,6 +148,20 @@ describe('the outputs of earlier answers', () => {
     );
   });
 
+  it.each([
+    [[{ type: 'reasoning', text: 'Hm.' }]],
+    [[{ type: 'thinking', thinking: 'Hm.', text: 'Hm.' }]],
+    [[]],
+  ])('replace an answer that comes back in parts, after %j', (thoughts) => {
+    const said: Message = { role: 'assistant', content: 'Yes.' };
+    const parts: Message = { ...said, content: [...thoughts, { type: 'text', text: 'Yes.' }] };
+    const messages = [user('One?'), parts, user('Two?')];
+    const answers = [{ message: 1, end: 2, outputs: [kept(said, 'm1')] }];
+    const { request } = viewOf({ model: 'gpt-6.2', messages }, { mode: 'compact' });
+    const shown = shownAnswers(request, undefined, 0);
+    expect(outputsIn(messages, answers, shown, [], sha256Hex).get(1)?.json).toBe('m1');
+  });
+
   it('are none where an earlier answer of the same words is the one that is kept', () => {
     const said: Message = { role: 'assistant', content: 'Yes.' };
     const messages = [user('One?'), said, user('Two?'), said, user('Three?')];
