@@ -204,7 +204,7 @@ const LF = new Uint8Array([0x0a]);
 
 /** Expects the text at the end of a stream of Messages. */
 function reportsOutput(text: string): boolean {
-  return /^data: ?\{.{0,40}"message_delta"/m.test(text);
+  return /^data: ?\{.{0,40}"message_delta".*"output_tokens"\s*:\s*\d/m.test(text);
 }
 
 /** By its first character that is no space. Undefined if there is none. */

@@ -143,6 +143,16 @@ describe('the usage of an answer of Messages', () => {
       expect(readTail(stream, size)).toMatchObject({ ...all, isOver: true });
   });
 
+  it.each([null, {}, { output_tokens: null }])('has no output where the end of a stream says %j', (said) => {
+    const stream = [...messageEvents(request, { usage })].map((event) =>
+      event.includes('message_delta')
+        ? event.replace(/"usage":\{.*?\}/, `"usage":${JSON.stringify(said)}`)
+        : event,
+    );
+
+    expect(readTail(stream.join('')).usage).toEqual({ ...counted, output: null });
+  });
+
   it('comes from the beginning of a stream where its end says less', () => {
     const frames = [...messageEvents(request, { content: 'y '.repeat(40_000), usage })];
     const end = frames.findIndex((frame) => frame.includes('"message_delta"'));
