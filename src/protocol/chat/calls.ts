@@ -1,5 +1,5 @@
 /** The turn of a model in a chat completion, in the form in which it is sent back. */
-import { elementAt } from '../../lib/elements.ts';
+import { elementAt, wordsOf } from '../../lib/elements.ts';
 import { asObject, asString, type JsonObject, parseObject } from '../../lib/json.ts';
 import { type ToolResult, type ToolTurn, textOfResult } from '../answers/tool-turn.ts';
 import { inputText } from '../call-input.ts';
@@ -7,11 +7,12 @@ import { appendTo, type LongerBody } from '../tools.ts';
 import { isThinkingList, PROVIDER_FIELDS, THINKING_BLOCKS } from './reasoning.ts';
 import { addedParts, addPieces } from './thinking-pieces.ts';
 
-const WHOLE = new Set<unknown>(['tool_calls', 'stop', 'function_call']);
+/** The last three are Together's, and Anthropic's where a gateway does not translate them. */
+const WHOLE = wordsOf('tool_calls stop function_call eos end_turn tool_use');
 
 /** Whether a message with this finish reason is complete, so that its calls are too. */
 export function isWhole(finishReason: unknown): boolean {
-  return WHOLE.has(finishReason);
+  return WHOLE.has(asString(finishReason).toLowerCase());
 }
 
 /** Whether callers append a message with this finish reason to their array unchanged. */

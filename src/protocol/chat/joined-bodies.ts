@@ -39,7 +39,9 @@ export class JoinedChatBodies extends CountedAnswers implements JoinedBodies {
 
   get said(): SaidAnswer | undefined {
     const { message, finish_reason } = this.last ?? {};
-    return message && isSaid(finish_reason) ? { json: JSON.stringify(message), isVerbatim: true } : undefined;
+    return message && isSaid(finish_reason || 'stop')
+      ? { json: JSON.stringify(message), isVerbatim: true }
+      : undefined;
   }
 
   take(body: Uint8Array): ToolTurn | Uint8Array {
@@ -54,7 +56,8 @@ export class JoinedChatBodies extends CountedAnswers implements JoinedBodies {
     const readable = calls.filter(isObject) as CallPiece[];
     const ours = readable.filter((call) => !isOtherCall(call) && this.names.has(nameOf(call)));
     const decides = ours.length > 0 && ours[0] === readable[0] && this.mayAnswer();
-    if (decides && isWhole(choice.finish_reason) && !hasFailed) {
+    // Some upstreams give no reason.
+    if (decides && isWhole(choice.finish_reason || 'stop') && !hasFailed) {
       const words = this.form.isJson ? withoutWords(message) : message;
       this.add(this.signs ? words : withoutBlocks(words));
       if (!this.form.isJson) this.addLogprobs(choice);

@@ -151,8 +151,11 @@ export class JoinedChatStreams extends CountedAnswers implements JoinedStreams {
 
   private taken(frame: Frame): Frame[] {
     if (frame.data?.trim() === DONE) {
+      const waiting = this.waitingFrames();
+      // Some upstreams end an answer with calls without a reason.
+      this.finish ??= 'stop';
       this.end();
-      return this.isTurn ? [] : [...this.waitingFrames(), frame];
+      return this.isTurn ? [] : [...waiting, frame];
     }
     if (this.takesText(frame)) return [frame];
     const chunk = chunkOf(frame.json);

@@ -9,9 +9,13 @@ const ours = { id: 'x', type: 'function', function: { name: 'retrieve_ref', argu
 const search = { id: 'b', type: 'function', function: { name: 'search', arguments: '{}' } };
 const patch = { id: 'c', type: 'custom', custom: { name: 'retrieve_ref', input: '*** Begin' } };
 
-function bodyOf(calls: readonly object[], usage?: object): Uint8Array {
+function bodyOf(
+  calls: readonly object[],
+  usage?: object,
+  finish_reason: string | null = 'tool_calls',
+): Uint8Array {
   const message = { role: 'assistant', content: null, tool_calls: calls };
-  const choices = [{ index: 0, message, finish_reason: 'tool_calls' }];
+  const choices = [{ index: 0, message, finish_reason }];
   return encoder.encode(JSON.stringify({ id: 'c1', choices, ...(usage ? { usage } : {}) }));
 }
 
@@ -26,6 +30,17 @@ describe('the joined bodies of chat', () => {
     const last = new JoinedChatBodies(OURS, () => false);
     const [choice] = taken(last, bodyOf([ours, search])).choices;
     expect(choice).toMatchObject({ message: { tool_calls: [search] }, finish_reason: 'tool_calls' });
+  });
+
+  it.each([null, '', 'eos'])('answers a call whatever its server says at its end: %j', (finish) => {
+    const answers = new JoinedChatBodies(OURS, () => true);
+    expect(taken(answers, bodyOf([ours], undefined, finish))).toBeUndefined();
+  });
+
+  it('answers none of a body that was cut short', () => {
+    const answers = new JoinedChatBodies(OURS, () => true);
+    const [choice] = taken(answers, bodyOf([ours], undefined, 'length')).choices;
+    expect(choice).toMatchObject({ finish_reason: 'length', message: { content: null } });
   });
 
   it('passes on the call of a custom tool, whatever its name', () => {

@@ -226,6 +226,22 @@ describe('calls in the forms of other upstreams', () => {
     expect(turns.turn?.calls).toEqual([{ id: 'x', name: 'retrieve_ref', arguments: '{}' }]);
   });
 
+  it.each(['eos', 'tool_use', 'STOP'])('may end in the words of another server: %s', (finish) => {
+    const { turns, shown } = turnsOf();
+    shown(calling(named('retrieve_ref', 0, 'x', '{}')), { finish });
+    expect(turns.turn?.calls).toEqual([{ id: 'x', name: 'retrieve_ref', arguments: '{}' }]);
+  });
+
+  it.each([
+    ['with its arguments', '{}'],
+    ['before any', ''],
+  ])('may end without a reason, by [DONE]: %s', (_, args) => {
+    const { turns, shown } = turnsOf();
+    expect(shown(calling(named('retrieve_ref', 0, 'x', args)))).toEqual([]);
+    expect([turns.turn, turns.take(Frame.of('[DONE]')), turns.isThrough]).toEqual([undefined, [], true]);
+    expect(turns.turn?.calls).toEqual([{ id: 'x', name: 'retrieve_ref', arguments: args }]);
+  });
+
   it('may have an id of its own in every piece', () => {
     const { turns, shown } = turnsOf();
     shown(calling(named('retrieve_ref', 0, 'x')), calling({ ...more('{}'), id: 'y' }), {
