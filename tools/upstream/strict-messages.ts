@@ -189,6 +189,7 @@ function checkBlock(block: unknown, kinds: ReadonlySet<string>, path: string, re
   if ((type === 'image' || type === 'document') && !isFields(block.source))
     report(`${path}.${type}.source: Field required`);
   if (type === 'image' && isFields(block.source)) checkImage(block.source, path, report);
+  if (type === 'document' && isFields(block.source)) checkDocument(block.source, path, report);
   if (type === 'tool_result') checkResult(block, path, report);
 }
 
@@ -209,6 +210,15 @@ function checkImage({ type, media_type: stated, data }: Json, path: string, repo
     report(
       `${path}.image.source.base64.data: The image was specified using the ${stated} media type, but the image appears to be a ${found} image`,
     );
+}
+
+function checkDocument({ type, media_type: stated }: Json, path: string, report: Report): void {
+  const known = new Map<unknown, string>([
+    ['base64', 'application/pdf'],
+    ['text', 'text/plain'],
+  ]).get(type);
+  if (known !== undefined && stated !== known)
+    report(`${path}.document.source.${type}.media_type: Input should be '${known}'`);
 }
 
 const IN_RESULTS = words('text image document search_result tool_reference');

@@ -23,6 +23,8 @@ export interface ClaudeTerms extends FirstOnly {
   readonly takesForced: boolean;
   /** Whether it takes messages of the system after the first user message. */
   readonly takesSystem: boolean;
+  /** Whether it continues an answer that the array ends with. */
+  readonly takesPrefill: boolean;
 }
 
 const NEWEST: ClaudeTerms = {
@@ -32,13 +34,14 @@ const NEWEST: ClaudeTerms = {
   takesSampling: false,
   takesForced: false,
   takesSystem: true,
+  takesPrefill: false,
 };
 const FIRST_5: ClaudeTerms = { ...NEWEST, takesForced: true };
 const QUIETED: ClaudeTerms = { ...FIRST_5, off: 'disabled' };
 const OPUS_4_8: ClaudeTerms = { ...FIRST_5, thinksUnasked: false };
 const OPUS_4_7: ClaudeTerms = { ...OPUS_4_8, takesSystem: false };
 const OPUS_4_6: ClaudeTerms = { ...OPUS_4_7, efforts: ['max'], takesSampling: true };
-const BUDGETED: ClaudeTerms = { ...OPUS_4_6, thinking: 'budget', efforts: [] };
+const BUDGETED: ClaudeTerms = { ...OPUS_4_6, thinking: 'budget', efforts: [], takesPrefill: true };
 const UNTHINKING: ClaudeTerms = { ...BUDGETED, thinking: 'never' };
 
 /** The longest family applies: a version that is not listed yet has the newest terms. */

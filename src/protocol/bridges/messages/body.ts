@@ -60,8 +60,7 @@ export const messagesBridge: Bridge = {
     if (refusal) return refusal;
     const names = new ShortNames(options.sha256, (name) => NAME.test(name));
     const terms = claudeTermsOf(asString(chat.model));
-    const { takesSystem } = terms;
-    const said = turnsOf(chat, kept, { names, notices, options, takesSystem });
+    const said = turnsOf(chat, kept, { names, notices, options, terms });
     const { choice, isForced, tools } = toolsFrom(chat, terms, { names, notices, options });
     const max_tokens = longestOf(chat, options);
     const maxTokens = typeof max_tokens === 'number' ? max_tokens : 0;

@@ -58,6 +58,8 @@ function typeOf(stated: string, data: string): string {
 }
 
 const PLAIN = 'text/plain';
+/** Types of files that are text: the API takes all of them as plain text. */
+const TEXTS = /^(?:text\/|application\/(?:json|xml|(?:x-)?yaml)$)/;
 
 /** Data without a head is a PDF, the kind of file that chat takes. */
 function documentOf({ file_id, file_data, filename }: JsonObject): JsonObject {
@@ -66,7 +68,7 @@ function documentOf({ file_id, file_data, filename }: JsonObject): JsonObject {
   if (said === '') return { type: 'document', source: { type: 'file', file_id }, ...title };
   const isUrl = /^(?:data|https?):/i.test(said);
   const source = sourceOf(isUrl ? said : `data:application/pdf;base64,${said}`);
-  if (source.media_type !== PLAIN) return { type: 'document', source, ...title };
+  if (!TEXTS.test(asString(source.media_type))) return { type: 'document', source, ...title };
   const data = Buffer.from(asString(source.data), 'base64').toString();
   return { type: 'document', source: { type: 'text', media_type: PLAIN, data }, ...title };
 }

@@ -17,6 +17,8 @@ import {
   parseJson,
   parseObject,
 } from '../../../lib/json.ts';
+import { CONTINUE_LINE } from '../../../memory/conversation/session-summary.ts';
+import type { ClaudeTerms } from '../../../memory/models/claude-terms.ts';
 import { isThinking } from '../../chat/reasoning.ts';
 import { MARK_FIELD } from '../../messages/block.ts';
 import type { BridgeOptions, ChatBody, KeptOutput } from '../bridge.ts';
@@ -27,13 +29,15 @@ import { echoedThinking } from './thinking.ts';
 
 /** The text of a turn that has none where there has to be one: at the beginning, or at the end. */
 const NOTHING_SAID = JSON.stringify({ type: 'text', text: '(no message)' });
+/** The last turn after an answer, where a model continues none. */
+const CONTINUE: Turn = { role: 'user', blocks: [JSON.stringify({ type: 'text', text: CONTINUE_LINE })] };
 
 /** What the writers of turns share. */
 interface Writing {
   readonly names: ShortNames;
   readonly notices: Set<string>;
   readonly options: Pick<BridgeOptions, 'leavesOutReasoning'>;
-  readonly takesSystem: boolean;
+  readonly terms: Pick<ClaudeTerms, 'takesSystem' | 'takesPrefill'>;
   readonly ids: CallIds;
 }
 
@@ -78,6 +82,10 @@ export function turnsOf(
     if (isAnswered) turns.push({ role: 'assistant', blocks });
   }
   turns.push(...open.turns(turns.length === 0));
+  if (turns.at(-1)?.role === 'assistant' && !shared.terms.takesPrefill) {
+    turns.push(CONTINUE);
+    shared.notices.add('continuation_asked');
+  }
   return { system, turns, isUnthought: () => isUnthought(turns) };
 }
 
@@ -112,7 +120,7 @@ class UserTurn {
       this.results.push(JSON.stringify(resultOf(message, this.writing)));
       return;
     }
-    const list = isOfSystem(message) && this.writing.takesSystem ? this.notes : this.said;
+    const list = isOfSystem(message) && this.writing.terms.takesSystem ? this.notes : this.said;
     list.push(...saidBlocks(message).map((block) => JSON.stringify(block)));
   }
 

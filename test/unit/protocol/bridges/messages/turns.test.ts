@@ -54,6 +54,8 @@ describe('messages of chat in Messages', () => {
           { type: 'file', file: { filename: 'a.pdf', file_data: `data:application/pdf;base64,${PDF}` } },
           { type: 'file', file: { file_data: PDF } },
           { type: 'file', file: { file_data: `data:text/plain;base64,${btoa('Words.')}` } },
+          { type: 'file', file: { file_data: `data:text/csv;base64,${btoa('a,b')}`, filename: 'a.csv' } },
+          { type: 'file', file: { file_data: `data:application/json;base64,${btoa('{}')}` } },
         ]),
       ],
       [
@@ -70,6 +72,12 @@ describe('messages of chat in Messages', () => {
           },
           { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: PDF } },
           { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'Words.' } },
+          {
+            type: 'document',
+            source: { type: 'text', media_type: 'text/plain', data: 'a,b' },
+            title: 'a.csv',
+          },
+          { type: 'document', source: { type: 'text', media_type: 'text/plain', data: '{}' } },
         ]),
       ],
     ],
@@ -139,16 +147,26 @@ describe('messages of chat in Messages', () => {
       [user('Hi.'), says(null), user('Ok?')],
       [user([text('Hi.')]), user([text('Ok?')])],
     ],
-    [
-      'an answer to be continued',
-      [user('Hi.'), says('Well, \n')],
-      [user([text('Hi.')]), says([text('Well,')])],
-    ],
     ['instructions alone', [system('Be terse.'), system('Say hi.')], [user([text('Say hi.')])]],
     ['a name', [{ ...user('Hi.'), name: 'ann' }], [user([text('Hi.')])]],
   ])('are turns: %s', (_, messages, turns) => {
     expect(turnsOf(messages)).toEqual(turns);
     expect(violations(bridged({ messages }).body)).toEqual([]);
+  });
+
+  it.each<[model: string, last: Json[], notices: string[]]>([
+    ['claude-sonnet-4-5', [says([text('Well,')])], []],
+    [
+      'claude-sonnet-4-6',
+      [says([text('Well, \n')]), user([text('Please continue where this leaves off.')])],
+      ['continuation_asked'],
+    ],
+  ])('continue an answer as the model can: %s', (model, last, notices) => {
+    const sent = bridged({ model, messages: [user('Hi.'), says('Well, \n')] });
+
+    expect(sent.body.messages).toEqual([user([text('Hi.')]), ...last]);
+    expect(sent.notices).toEqual(notices);
+    expect(violations(sent.body)).toEqual([]);
   });
 
   it('begin with `system`, an entry for each', () => {
