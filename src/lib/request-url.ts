@@ -33,11 +33,12 @@ export function isLocalHost(hostname: string): boolean {
 }
 
 /**
- * Addresses of private networks (RFC 1918), and names that only such a network or machine resolves:
- * of one label, as containers have, and the names of RFC 6762.
+ * Addresses of private networks (RFC 1918, 4193, 6598), of a link and of no host, and names that
+ * only such a network or machine resolves: of one label, as containers have, the names of RFC 6762
+ * and 8375, those that routers give, and Tailscale's.
  */
 const PRIVATE_HOST =
-  /^(?:10(?:\.\d+){3}|192\.168(?:\.\d+){2}|172\.(?:1[6-9]|2\d|3[01])(?:\.\d+){2}|\[f[cd][\da-f:]+\]|[^.:]+|.+\.(?:local|internal))$/;
+  /^(?:0\.0\.0\.0|10(?:\.\d+){3}|(?:192\.168|169\.254)(?:\.\d+){2}|172\.(?:1[6-9]|2\d|3[01])(?:\.\d+){2}|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7])(?:\.\d+){2}|\[f(?:[cd]|e80:)[\da-f:]+\]|[^.:]+|.+\.(?:local|internal|lan|home\.arpa|ts\.net))$/;
 
 /** Whether a URL's host name means this machine or one in its own network. */
 export function isPrivateHost(hostname: string): boolean {

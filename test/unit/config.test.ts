@@ -253,6 +253,16 @@ describe('the configuration', () => {
     ['http://ollama:11434/v1', true],
     ['http://host.docker.internal:11434/v1', true],
     ['http://box.local/v1', true],
+    ['http://0.0.0.0:11434/v1', true],
+    ['http://169.254.10.1/v1', true],
+    ['http://100.64.0.7:11434/v1', true],
+    ['http://100.127.1.1/v1', true],
+    ['https://100.128.1.1/v1', false],
+    ['http://[fe80::1]:11434/v1', true],
+    ['http://nas.lan:11434/v1', true],
+    ['http://nas.home.arpa/v1', true],
+    ['https://box.tail1234.ts.net/v1', true],
+    ['https://lan.example.com/v1', false],
   ])('takes models without a price for the deployer’s own by where the upstream is: %s', (url, own) => {
     expect(readConfig(env({ UPSTREAM_BASE_URL: url })).ownModels).toBe(own);
     expect(readConfig(env({ UPSTREAM_BASE_URL: url, LOCAL_TENANT: 'me' })).ownModels).toBe(true);
