@@ -9,7 +9,7 @@ import { readCallerLimits } from './caller-limits.ts';
 import { ConfigError } from './config-error.ts';
 import type { Immutable } from './lib/immutable.ts';
 import { parseJson } from './lib/json.ts';
-import { hostnameOf, isPrivateHost } from './lib/request-url.ts';
+import { hostnameOf, isPrivateHost, serverOf } from './lib/request-url.ts';
 import type { ModelTables } from './memory/models/terms.ts';
 import { parseStrategy } from './memory/modes/strategy.ts';
 import type { MemoryStrategy } from './memory/modes/table.ts';
@@ -254,7 +254,7 @@ function featuresIn(vars: Variables) {
     headersTimeoutMs: vars.UPSTREAM_HEADERS_TIMEOUT_MS,
     idleTimeoutMs: vars.UPSTREAM_IDLE_TIMEOUT_MS,
     promptCache: vars.UPSTREAM_PROMPT_CACHE === 'true',
-    ownModels: vars.LOCAL_TENANT !== undefined || isPrivateHost(new URL(vars.UPSTREAM_BASE_URL).hostname),
+    ownModels: vars.LOCAL_TENANT !== undefined || isPrivateHost(serverOf(vars.UPSTREAM_BASE_URL)),
     /** Whether the upstream does its own compaction in the Responses API. */
     nativeCompaction: vars.UPSTREAM_NATIVE_COMPACTION === 'true',
     modelPrices: readModelPrices(vars.MODEL_PRICES),

@@ -47,5 +47,15 @@ export function isPrivateHost(hostname: string): boolean {
 
 /** The name in a host, in lower case and without the port; undefined if it is none. */
 export function hostnameOf(host: string): string | undefined {
-  return URL.parse(`http://${host}`)?.hostname.replace(/\.$/, '');
+  return withoutDot(URL.parse(`http://${host}`)?.hostname);
+}
+
+/** The name in the URL of a server, likewise. @throws TypeError if it is no URL */
+export function serverOf(url: string): string {
+  return withoutDot(new URL(url).hostname);
+}
+
+/** A dot at the end of a name changes nothing (RFC 1034, section 3.1). */
+function withoutDot<Name extends string | undefined>(hostname: Name): Name {
+  return hostname?.replace(/\.$/, '') as Name;
 }

@@ -9,7 +9,7 @@ import { baseName } from '../memory/models/families.ts';
 import type { MemoryStrategy, SummarizingStrategy } from '../memory/modes/table.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import type { SummarizerTarget } from '../summary/summarizer.ts';
-import { isOpenAi } from '../upstream/api.ts';
+import { isAnthropic, isOpenAi } from '../upstream/api.ts';
 import { noteLimit, roomIn } from '../upstream/learned-limits.ts';
 import { billingOf } from './callers/billing.ts';
 import { ApiError } from './errors.ts';
@@ -122,16 +122,13 @@ export function summarizerTarget(
   };
 }
 
-/** Anthropic's own server. */
-const ANTHROPIC_HOST = /^api\.anthropic\.com$/;
-
 /**
  * Whether a server can have a model: the vendors' own have their own models alone, and any other
  * may have each.
  */
 function isServed(model: string, baseUrl: string): boolean {
   const isAnthropics = baseName(model).startsWith('claude');
-  return isOpenAi(baseUrl) ? !isAnthropics : !ANTHROPIC_HOST.test(new URL(baseUrl).hostname) || isAnthropics;
+  return isOpenAi(baseUrl) ? !isAnthropics : !isAnthropic(baseUrl) || isAnthropics;
 }
 
 /** @param window the model's, as far as it is known without having asked it */

@@ -6,6 +6,7 @@
 import { Buffer } from 'node:buffer';
 import type OpenAI from 'openai';
 import { APIError } from 'openai';
+import { serverOf } from '../lib/request-url.ts';
 import type { Result } from '../lib/result.ts';
 import { reasoningOf } from '../memory/models/reasoning-effort.ts';
 import type { Schedule } from '../memory/models/schedule.ts';
@@ -128,8 +129,7 @@ function settingsOf(target: SummarizerTarget, maxTokens: number) {
   const { stops } = reasoningOf(model);
   const tokens = answerRoom(target, maxTokens);
   // OpenAI's newer models accept only its own name, and most other servers only the other.
-  if (!new URL(baseUrl).hostname.endsWith('.openai.com'))
-    return { effort: {}, limit: { max_tokens: tokens } };
+  if (!serverOf(baseUrl).endsWith('.openai.com')) return { effort: {}, limit: { max_tokens: tokens } };
   return {
     effort: stops ? { reasoning_effort: 'none' as const } : {},
     limit: { max_completion_tokens: tokens },

@@ -2,6 +2,7 @@
  * The two APIs that a deployment forwards to, and what they have in common with no other: how a key
  * is sent, which headers and queries belong to them (docs/design.md#10-upstream-and-access).
  */
+import { serverOf } from '../lib/request-url.ts';
 
 export interface UpstreamApi {
   readonly name: 'openai' | 'anthropic';
@@ -152,10 +153,10 @@ export function isAnthropicKey(key: string | undefined): boolean {
 
 /** Whether a base URL is Anthropic's own server. */
 export function isAnthropic(baseUrl: string): boolean {
-  return new URL(baseUrl).hostname === 'api.anthropic.com';
+  return serverOf(baseUrl) === 'api.anthropic.com';
 }
 
 /** Whether a base URL is OpenAI's own server, and not a gateway or another vendor. */
 export function isOpenAi(baseUrl: string): boolean {
-  return OPENAI_HOST.test(new URL(baseUrl).hostname);
+  return OPENAI_HOST.test(serverOf(baseUrl));
 }

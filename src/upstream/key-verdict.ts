@@ -3,6 +3,7 @@
  * anybody, for the key itself.
  */
 import { baseUrlOf, type Config } from '../config.ts';
+import { serverOf } from '../lib/request-url.ts';
 import { errorFields, type Log } from '../log.ts';
 import type { Tenant } from '../tenant/identity.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
@@ -75,11 +76,11 @@ export async function verdictOn(
  * says who has a key, and takes it as a bearer there
  * (https://openrouter.ai/docs/api/api-reference/api-keys/get-current-key).
  */
-const OPEN_LISTS = /^(?:.+\.)?openrouter\.ai\.?$/;
+const OPEN_LISTS = /^(?:.+\.)?openrouter\.ai$/;
 
 /** What is asked about a key: a path that an upstream answers to none that it does not accept. */
 export function keyPathOf(baseUrl: string): '/models' | '/key' {
-  return OPEN_LISTS.test(new URL(baseUrl).hostname) ? '/key' : '/models';
+  return OPEN_LISTS.test(serverOf(baseUrl)) ? '/key' : '/models';
 }
 
 const UNASKED =

@@ -3,6 +3,7 @@
  * refuses, whether its cache holds the instructions, and how long a context may be.
  */
 import { baseUrlOf } from '../config.ts';
+import { serverOf } from '../lib/request-url.ts';
 import { budgetsOf, edits } from '../memory/modes/strategy.ts';
 import type { EditingStrategy } from '../memory/modes/table.ts';
 import { areUncached } from '../memory/money/uncached-instructions.ts';
@@ -76,7 +77,7 @@ export function byteLimitOf(
   const url = baseUrlOf(api, services.config);
   const learned =
     byteLimit ?? (caller.tenant && services.memory.of('learnedSizes').get(caller.tenant.id, url)?.value);
-  const limit = limitOfHost(new URL(url).hostname, learned);
+  const limit = limitOfHost(serverOf(url), learned);
   return limit !== undefined && size > NEAR * limit ? { limit, isLearned: limit === learned } : undefined;
 }
 

@@ -1,10 +1,26 @@
 import { describe, expect, it } from 'vitest';
-import { ANTHROPIC, apiOf, keysIn, OPENAI } from '../../../src/upstream/api.ts';
+import { ANTHROPIC, apiOf, isAnthropic, isOpenAi, keysIn, OPENAI } from '../../../src/upstream/api.ts';
 import { forwardedSearch, requestHeaders, responseHeaders } from '../../../src/upstream/request.ts';
 
 const bearer = { authorization: 'Bearer key-of-the-bearer' };
 const own = { 'x-api-key': 'key-of-its-own' };
 const version = { 'anthropic-version': '2023-06-01' };
+
+describe('the server of a base URL', () => {
+  it.each([
+    ['https://api.openai.com/v1', true, false],
+    ['https://eu.API.openai.com:443/v1', true, false],
+    ['https://api.openai.com./v1', true, false],
+    ['https://api.openai.com.example.com/v1', false, false],
+    ['https://api.openai.com@example.com/v1', false, false],
+    ['https://myapi.openai.com/v1', false, false],
+    ['https://api.anthropic.com/v1', false, true],
+    ['https://API.anthropic.com./v1', false, true],
+    ['https://gateway.api.anthropic.com/v1', false, false],
+  ])('%s', (url, openAi, anthropic) => {
+    expect([isOpenAi(url), isAnthropic(url)]).toEqual([openAi, anthropic]);
+  });
+});
 
 describe('the API that a request speaks', () => {
   it.each([
