@@ -379,7 +379,7 @@ describe('conversations that were made through the Worker', () => {
   });
 
   it.each(fewTraces().map(({ file }) => file))('show a recorded conversation (%s)', async (file) => {
-    const page = await open({ key: KEY, at: `#/conversations/recorded-${file}` });
+    const page = await open({ key: KEY, at: `#/conversations/recorded-${file}`, theme: 'light' });
     await page.locator('.request-row').first().click();
     await expect.poll(() => page.locator('.row, .run').count()).toBeGreaterThan(0);
 

@@ -87,7 +87,7 @@ describe('a hostile transcript', () => {
   });
 
   it('is harmless where it is pasted', async () => {
-    const page = await open({ at: '#/try' });
+    const page = await open({ at: '#/try', theme: 'light' });
     await page.getByText('Use your own conversation').click();
     const buffer = Buffer.from(
       JSON.stringify({ messages: [...ARRAY.slice(0, 3), { ...ARRAY[3], content: BIDI }] }),

@@ -77,7 +77,7 @@ describe('a request', () => {
   });
 
   it('shows the very text that the model saw, and what was removed under its ref', async () => {
-    const page = await open({ key: KEY, at: last() });
+    const page = await open({ key: KEY, at: last(), theme: 'light' });
     await expect
       .poll(() => seen(page).innerText())
       .toMatch(/^⟦removed: tool output for read_file \(call_id=/);

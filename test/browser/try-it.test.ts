@@ -72,7 +72,7 @@ describe('a strategy that is tried', () => {
   it.each(fewTraces().map((trace) => [trace.file, trace] as const))(
     'gives the numbers of the route for a recorded conversation (%s)',
     async (_, { id, messages, tools }) => {
-      const page = await open({ at: '#/try' });
+      const page = await open({ at: '#/try', theme: 'light' });
       await openSource(page);
       // Two of them, as recorded transcripts come: one a line.
       const row = { id, messages, tools };
@@ -206,7 +206,7 @@ describe('a strategy that is tried', () => {
   });
 
   it('says what is wrong with a text that is no array', async () => {
-    const page = await open({ at: '#/try' });
+    const page = await open({ at: '#/try', theme: 'light' });
     await openSource(page);
     await page.getByRole('button', { name: 'Clear' }).click();
     await expect.poll(() => page.locator('.empty').innerText()).toBe('Nothing is here yet.');
