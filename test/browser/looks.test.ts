@@ -5,7 +5,7 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { exampleConversation } from '../../inspector/read/example.ts';
-import { expectShownWell, expectWholeTables, inspect } from '../support/browser/browser.ts';
+import { enterKey, expectShownWell, expectWholeTables, inspect } from '../support/browser/browser.ts';
 import { COMPACT, play } from '../support/browser/played.ts';
 import { deploy, KEY } from '../support/deployment/deployment.ts';
 
@@ -107,6 +107,25 @@ describe('the list of conversations', () => {
     const none = await open({ key: EMPTY_KEY });
     await expect.poll(() => none.locator('.empty').count()).toBe(1);
     await expectShownWell(none, 'list-none');
+  });
+
+  it('has its rows where they were when the sums above it have loaded', async () => {
+    for (const width of [1280, 360]) {
+      const page = await open({ width });
+      const held = Promise.withResolvers<void>();
+      await page.route('**/v1/stats?**', async (route) => {
+        await held.promise;
+        await route.continue();
+      });
+      await enterKey(page, KEY);
+      const rows = page.locator('.listing tbody tr');
+      await expect.poll(() => rows.count()).toBe(2);
+      const top = async () => (await rows.first().boundingBox())?.y;
+      const before = await top();
+      held.resolve();
+      await expect.poll(() => page.locator('.day-bars li').count()).toBe(7);
+      expect(await top()).toBe(before);
+    }
   });
 
   it('is shown well while it loads, and where all of it fails', async () => {
