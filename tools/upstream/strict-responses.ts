@@ -17,6 +17,8 @@ export interface StrictResponsesOptions extends StrictOptions {
   readonly issued?: ReadonlySet<string>;
   /** Whether tools that don't say so are strict, as the API has it. */
   readonly strictByDefault?: boolean;
+  /** Whether the id of a call may not come again, as some servers have it. */
+  readonly uniqueCalls?: boolean;
 }
 
 const BODY_FIELDS = new Set(
@@ -142,7 +144,7 @@ export function responsesViolations(body: unknown, options: StrictResponsesOptio
   const { input, model, tools, ...rest } = body as Json;
   const found = unknownFields(rest, BODY_FIELDS, '');
   if (typeof model !== 'string') found.push('model: missing');
-  const { stored, reasoned = new Map(), issued, strictByDefault = false } = options;
+  const { stored, reasoned = new Map(), issued, strictByDefault = false, uniqueCalls = false } = options;
   if (Array.isArray(tools))
     found.push(...tools.flatMap((tool, at) => toolViolations(tool, `tools[${at}]`, strictByDefault)));
   const { format } = (rest.text ?? {}) as Json as { format?: Json };
@@ -157,6 +159,7 @@ export function responsesViolations(body: unknown, options: StrictResponsesOptio
     ...found,
     ...input.flatMap((item, index) => itemViolations(item, index, options)),
     ...pairViolations(resolved),
+    ...(uniqueCalls ? repeatedCalls(resolved) : []),
     ...(rest.store === false ? unstoredViolations(resolved) : []),
     ...idViolations(input),
     ...(issued ? unknownReasoning(resolved, issued) : []),
@@ -321,6 +324,13 @@ function pairViolations(input: readonly Json[]): string[] {
       found.push(`input[${index}]: item of type reasoning was provided without its required following item`);
   }
   return [...found, ...open.map((id) => `input: no tool output found for function call ${id}`)];
+}
+
+function repeatedCalls(input: readonly Json[]): string[] {
+  const ids = input.flatMap(({ type, call_id }) => (ANSWERED.has(String(type)) ? [call_id] : []));
+  return ids
+    .filter((id, index) => ids.indexOf(id) !== index)
+    .map((id) => `input: duplicate function_call_output for call_id ${id}`);
 }
 
 /** In a conversation that is not stored, the upstream only knows reasoning in encrypted form. */

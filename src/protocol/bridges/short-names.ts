@@ -33,14 +33,23 @@ export class ShortNames {
     const key = prefix + name;
     const known = this.byLong.get(key);
     if (known !== undefined) return known;
-    const short = prefix + Buffer.from(this.sha256(name), 'hex').toString('base64url');
+    const short = this.hashed(name, prefix);
     this.byLong.set(key, short);
     this.byShort.set(short, name);
     return short;
   }
 
+  /** A name that was used before, as another one. @param count how often it was */
+  again(name: string, prefix: 'call_', count: number): string {
+    return this.hashed(`${name} ${count}`, prefix);
+  }
+
   /** A name in the answer as the caller knows it. */
   long(name: string): string {
     return this.byShort.get(name) ?? name;
+  }
+
+  private hashed(text: string, prefix: string): string {
+    return prefix + Buffer.from(this.sha256(text), 'hex').toString('base64url');
   }
 }

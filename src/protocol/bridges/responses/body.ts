@@ -61,7 +61,7 @@ function fieldsFrom(
 ): JsonObject {
   const { include_obfuscation } = asObject(chat.stream_options);
   const searched = isObject(chat.web_search_options) ? [webSearchFrom(chat.web_search_options)] : [];
-  const tools = [...asList(chat.tools).map((tool) => toolFrom(tool, names)), ...searched];
+  const tools = [...asList(chat.tools).map((tool) => toolFrom(tool, names, notices)), ...searched];
   return {
     store: chat.store ?? false,
     ...includeFrom(chat),

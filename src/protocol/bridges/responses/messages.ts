@@ -7,6 +7,8 @@ import { asObject, asObjects, asString, isObject, type JsonObject, parseJson } f
 import type { BridgeOptions, ChatBody, KeptOutput } from '../bridge.ts';
 import { callsIn, isThought, noteMembers, says } from '../chat-fields.ts';
 import type { ShortNames } from '../short-names.ts';
+import { isCall } from './items.ts';
+import { SentCalls } from './sent-calls.ts';
 
 /** How clients echo encrypted reasoning (https://openrouter.ai/docs/use-cases/reasoning-tokens). */
 export const ENCRYPTED_DETAIL = { type: 'reasoning.encrypted', format: 'openai-responses-v1' } as const;
@@ -15,8 +17,7 @@ export const ENCRYPTED_DETAIL = { type: 'reasoning.encrypted', format: 'openai-r
 interface Writing {
   readonly names: ShortNames;
   readonly options: Pick<BridgeOptions, 'leavesOutReasoning' | 'leavesOutIds'>;
-  /** Ids of calls of custom tools. An id may be used again, for another kind of call. */
-  readonly custom: Set<unknown>;
+  readonly calls: SentCalls;
   readonly notices: Set<string>;
 }
 
@@ -33,22 +34,32 @@ export function inputOf(
   shared: Pick<Writing, 'names' | 'notices'>,
 ): string {
   noteMembers(messages, shared.notices);
-  const writing: Writing = { ...shared, options, custom: new Set() };
+  const writing: Writing = { ...shared, options, calls: new SentCalls(shared.names) };
   const items = messages.flatMap((message, index) => {
     if (message.role !== 'assistant') return JSON.stringify(itemFrom(message, writing));
-    noteCalls(message, writing);
     const output = kept(index);
-    if (output) return keptItems(output, writing);
-    return answerItems(message, writing);
+    if (!output) return answerItems(message, writing);
+    if (output.json === NOTHING) return [];
+    const calls = callsIn(message);
+    for (let at = index + 1; kept(at)?.json === NOTHING; at++) calls.push(...callsIn(messages[at] ?? {}));
+    return keptItems(output, calls, writing);
   });
   return `[${items.join(',')}]`;
 }
 
-function keptItems({ json }: KeptOutput, { options }: Writing): string[] {
-  if (!options.leavesOutIds) return json === '[]' ? [] : [json.slice(1, -1)];
-  return (parseJson(json) as JsonObject[]).flatMap((item) =>
-    item.type === 'reasoning' ? reasoningItems(item, options) : JSON.stringify(item),
-  );
+/** The output of a message whose answer has begun in the message before it. */
+const NOTHING = '[]';
+
+/** @param calls of the answer */
+function keptItems({ json }: KeptOutput, calls: readonly JsonObject[], writing: Writing): string[] {
+  const { options } = writing;
+  const ids = writing.calls.take(calls);
+  const isSame = ids.every((id, at) => id === writing.calls.known(calls[at]?.id));
+  if (isSame && !options.leavesOutIds) return [json.slice(1, -1)];
+  return (parseJson(json) as JsonObject[]).flatMap((item) => {
+    if (item.type === 'reasoning') return reasoningItems(item, options);
+    return JSON.stringify(isCall(item) ? { ...item, call_id: ids.shift() } : item);
+  });
 }
 
 /** Reasoning, as far as the upstream has not refused it. @returns JSON */
@@ -61,13 +72,6 @@ function reasoningItems(
   return [JSON.stringify(leavesOutIds || typeof id !== 'string' ? rest : item)];
 }
 
-function noteCalls(message: JsonObject, { custom }: Writing): void {
-  for (const call of callsIn(message)) {
-    if (call.type === 'custom') custom.add(call.id);
-    else custom.delete(call.id);
-  }
-}
-
 function itemFrom(message: JsonObject, writing: Writing): JsonObject {
   const { role, content } = message;
   if (role === 'tool') return outputFrom(message, writing);
@@ -75,15 +79,10 @@ function itemFrom(message: JsonObject, writing: Writing): JsonObject {
 }
 
 function outputFrom({ tool_call_id, content }: JsonObject, writing: Writing): JsonObject {
-  const { names, custom } = writing;
-  const type = custom.has(tool_call_id) ? 'custom_tool_call_output' : 'function_call_output';
+  const { id, isCustom } = writing.calls.answered(tool_call_id);
+  const type = isCustom ? 'custom_tool_call_output' : 'function_call_output';
   const output = Array.isArray(content) ? partsFrom(content, writing) : (content ?? '');
-  return { type, call_id: idOf(tool_call_id, names), output };
-}
-
-/** A missing id stays missing: the upstream says what is wrong, as it would in chat. */
-function idOf(id: unknown, names: ShortNames): unknown {
-  return typeof id === 'string' ? names.short(id, 'call_') : id;
+  return { type, call_id: id, output };
 }
 
 const textPart = (text: string): JsonObject => ({ type: 'input_text', text });
@@ -109,9 +108,11 @@ function partFrom(part: unknown): unknown {
 /** An answer in the plain form. Texts of reasoning are left out: they are no words of it. */
 function answerItems(message: JsonObject, writing: Writing): string[] {
   const text = saidIn(message);
+  const calls = callsIn(message);
+  const ids = writing.calls.take(calls);
   const items = [
     ...(text === '' ? [] : [{ role: 'assistant', content: text }]),
-    ...callsIn(message).map((call) => callFrom(call, writing)),
+    ...calls.map((call, at) => callFrom(call, ids[at], writing)),
   ];
   // Reasoning that nothing follows is refused.
   if (items.length === 0) return [];
@@ -140,12 +141,9 @@ function reasoningFrom({ reasoning_details }: JsonObject): JsonObject[] {
   );
 }
 
-function callFrom(call: JsonObject, { names }: Writing): JsonObject {
+function callFrom(call: JsonObject, call_id: unknown, { names }: Writing): JsonObject {
   const { name, arguments: args, input } = asObject(call.type === 'custom' ? call.custom : call.function);
-  const known = {
-    call_id: idOf(call.id, names),
-    name: typeof name === 'string' ? names.short(name, 'tool_') : name,
-  };
+  const known = { call_id, name: typeof name === 'string' ? names.short(name, 'tool_') : name };
   if (call.type === 'custom') return { type: 'custom_tool_call', ...known, input };
   const json = isObject(args) ? JSON.stringify(args) : args;
   return { type: 'function_call', ...known, arguments: json };

@@ -1,5 +1,6 @@
 /** Tools, their choice and the format of an answer, which the Responses API has in flat objects. */
 import { asObject, asString, isObject, type JsonObject } from '../../../lib/json.ts';
+import { says } from '../chat-fields.ts';
 import type { ShortNames } from '../short-names.ts';
 
 /**
@@ -22,11 +23,12 @@ function flatTool(tool: unknown, names: ShortNames): JsonObject {
 }
 
 /**
- * A tool. Without `strict`, chat takes a schema as it is; the Responses API would make it strict.
- * Without `parameters`, chat knows a function without any.
+ * A tool, without marks of another cache. Without `strict`, chat takes a schema as it is; the
+ * Responses API would make it strict. Without `parameters`, chat knows a function without any.
  */
-export function toolFrom(tool: unknown, names: ShortNames): JsonObject {
-  const found = flatTool(tool, names);
+export function toolFrom(tool: unknown, names: ShortNames, notices: Set<string>): JsonObject {
+  const { cache_control: mark, ...found } = flatTool(tool, names);
+  if (says(mark)) notices.add('cache_marks_dropped');
   const { type, parameters, strict, format } = found;
   if (type === 'function')
     return {

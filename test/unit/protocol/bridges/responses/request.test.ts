@@ -3,10 +3,11 @@ import type { ChatBody } from '../../../../../src/protocol/bridges/bridge.ts';
 import { responsesBridge } from '../../../../../src/protocol/bridges/responses/body.ts';
 import { responsesViolations } from '../../../../../tools/upstream/strict-responses.ts';
 import { assistant, system } from '../../../../support/conversations/chat.ts';
-import { bodyOf, bridged, inputOf, type Json, sha256 } from './bridged.ts';
+import { bodyOf, bridged, inputOf, type Json, parsed, sha256 } from './bridged.ts';
 
 const user = { role: 'user', content: 'Go.' };
 const LONG = 'x'.repeat(65);
+const NOW = { type: 'function', function: { name: 'now' } };
 
 const BASE = {
   model: 'gpt-6.1-sol',
@@ -69,9 +70,16 @@ describe('a parameter', () => {
         ],
       },
     ],
+    ['cache_marks_dropped', { tools: [{ ...NOW, cache_control: { type: 'ephemeral' } }] }],
+    [
+      'cache_marks_dropped',
+      { tools: [{ ...NOW, function: { ...NOW.function, cache_control: { type: 'ephemeral' } } }] },
+    ],
     ['names_dropped', { messages: [{ ...user, name: 'ada' }] }],
   ])('that is not sent as it is said is noted: %s', (notice, chat) => {
-    expect(bridged(chat).notices).toEqual([notice]);
+    const { notices, body } = bridged(chat);
+    expect(notices).toEqual([notice]);
+    expect(responsesViolations(parsed(body))).toEqual([]);
     expect(bridged({}).notices).toEqual([]);
   });
 
@@ -280,16 +288,6 @@ describe('a message', () => {
       [customCall('a'), call('b'), { ...output('a'), type: 'custom_tool_call_output' }, output('b')],
     ],
     [
-      'uses an id again, for another kind of call',
-      [
-        { role: 'assistant', tool_calls: [custom('a')] },
-        result('a'),
-        { role: 'assistant', tool_calls: [called('a')] },
-        result('a'),
-      ],
-      [customCall('a'), { ...output('a'), type: 'custom_tool_call_output' }, call('a'), output('a')],
-    ],
-    [
       'has a result with an image',
       [{ role: 'assistant', tool_calls: [called('a')] }, result('a', [{ type: 'text', text: 'A' }, image])],
       [call('a'), output('a', [text('A'), sent])],
@@ -357,6 +355,56 @@ describe('a message', () => {
     expect(third.call_id).toBe(first.call_id);
     expect(second.call_id).not.toBe(first.call_id);
     expect(inputOf([result('y'.repeat(64))])).toEqual([output('y'.repeat(64))]);
+  });
+
+  /** The kinds of items, and which of the calls each is of. */
+  const pairsOf = (input: readonly Json[]): unknown[] => {
+    const ids = [...new Set(input.map(({ call_id }) => call_id))];
+    return input.map(({ type, call_id }) => [String(type).replace('_tool_call', ''), ids.indexOf(call_id)]);
+  };
+
+  it('uses an id again: it gets another one, of either kind, and so do its results', () => {
+    const messages = [
+      { role: 'assistant', tool_calls: [custom('a')] },
+      result('a'),
+      { role: 'assistant', tool_calls: [called('a'), called('b'), called('b')] },
+      result('b'),
+      result('a'),
+      result('b'),
+    ];
+    const input = inputOf(messages);
+    expect(input.slice(0, 2).map(({ call_id }) => call_id)).toEqual(['a', 'a']);
+    expect(pairsOf(input)).toEqual([
+      ['custom', 0],
+      ['custom_output', 0],
+      ['function_call', 1],
+      ['function_call', 2],
+      ['function_call', 3],
+      ['function_call_output', 2],
+      ['function_call_output', 1],
+      ['function_call_output', 3],
+    ]);
+    for (const { call_id } of input) expect(String(call_id)).toMatch(/^(?:a|b|call_[\w-]{43})$/);
+
+    // Also in what is kept of an answer that a client has split.
+    const json = JSON.stringify([call('a'), call('c')]);
+    const split = [
+      ...messages,
+      { role: 'assistant', tool_calls: [called('a')] },
+      { role: 'assistant', tool_calls: [called('c')] },
+      result('c'),
+      result('a'),
+    ];
+    const api = 'responses' as const;
+    const kept = new Map([
+      [6, { api, json }],
+      [7, { api, json: '[]' }],
+    ]);
+    const all = inputOf(split, { kept });
+    expect(all.slice(0, input.length)).toEqual(input);
+    expect(all[8]?.call_id).not.toBe('a');
+    expect(all.slice(8).map(({ call_id }) => call_id)).toEqual([all[8]?.call_id, 'c', 'c', all[8]?.call_id]);
+    expect(responsesViolations({ model: 'gpt-6', input: all }, { uniqueCalls: true })).toEqual([]);
   });
 
   it('echoes encrypted reasoning of this API before its items, and of no other', () => {
