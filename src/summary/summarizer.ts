@@ -13,6 +13,7 @@ import type { Schedule } from '../memory/models/schedule.ts';
 import { summarizerAmount } from '../memory/money/amounts.ts';
 import type { TokenUsage } from '../memory/plan/report.ts';
 import { BYTES_PER_TOKEN } from '../protocol/answers/answer-size.ts';
+import { textIn } from '../protocol/chat/words.ts';
 import type { CallGuard } from '../upstream/call-guard.ts';
 import { askMessages } from '../upstream/messages-model.ts';
 import { askModel, type ModelFault, type ModelServer, type Toll } from '../upstream/model-client.ts';
@@ -43,7 +44,7 @@ export interface GuardedSummarizer extends SummarizerTarget {
 }
 
 export interface SummarizerAnswer {
-  readonly text: string | null;
+  readonly text: string;
   readonly finishReason: string | null;
   readonly toolCalls: number;
   readonly usage: TokenUsage;
@@ -89,21 +90,20 @@ export function askSummarizer(
   if (target.speaks === 'messages') {
     const { reasons } = reasoningOf(model);
     const asked = { model, max_tokens: answerRoom(target, maxTokens), ...prompt };
-    const effort = reasons ? { output_config: { effort: 'low' as const } } : {};
+    const effort = reasons ? [effortOf({ output_config: { effort: 'low' } })] : [];
     return askModel(target, limits, tollOf(target, prompt, maxTokens), async (client, signal) => {
       const ask = (more: object) => askMessages(client, { ...asked, ...more }, signal);
       return readAnswer(await askWith(effort, ask), target.schedule);
     });
   }
-  const { effort, limit } = settingsOf(target, maxTokens);
+  const settings = settingsOf(target, maxTokens);
   return askModel(target, limits, tollOf(target, prompt, maxTokens), async (client, signal) => {
     const messages = [
       { role: 'system' as const, content: prompt.system },
       { role: 'user' as const, content: prompt.user },
     ];
-    const ask = (more: object) =>
-      client.chat.completions.create({ model, messages, ...limit, ...more }, { signal });
-    return readAnswer(await askWith(effort, ask), target.schedule);
+    const ask = (more: object) => client.chat.completions.create({ model, messages, ...more }, { signal });
+    return readAnswer(await askWith(settings, ask), target.schedule);
   });
 }
 
@@ -123,17 +123,34 @@ function tollOf(
   return { guard, model, schedule, isDeployers, most, endOf };
 }
 
+/** Fields of a call, and what replaces them where they are refused. */
+interface Setting {
+  readonly fields: object;
+  /** What such a refusal says. Absent: nothing replaces them. */
+  readonly refusal?: RegExp;
+  readonly instead?: object;
+}
+
+/** A model of a known family may be newer than our table, and a gateway may not know the field. */
+const effortOf = (fields: object): Setting => ({
+  fields,
+  refusal: /reasoning_effort|output_config/,
+  instead: {},
+});
+
 /** The fields beside model and messages, which differ by server and model. */
-function settingsOf(target: SummarizerTarget, maxTokens: number) {
+function settingsOf(target: SummarizerTarget, maxTokens: number): Setting[] {
   const { baseUrl, model } = target;
   const { stops } = reasoningOf(model);
   const tokens = answerRoom(target, maxTokens);
-  // OpenAI's newer models accept only its own name, and most other servers only the other.
-  if (!serverOf(baseUrl).endsWith('.openai.com')) return { effort: {}, limit: { max_tokens: tokens } };
-  return {
-    effort: stops ? { reasoning_effort: 'none' as const } : {},
-    limit: { max_completion_tokens: tokens },
-  };
+  const newer = { max_completion_tokens: tokens };
+  // OpenAI's newer models accept only its own name, and most other servers only the other. Azure
+  // and gateways that pass a body on refuse it with "Use 'max_completion_tokens' instead".
+  if (!serverOf(baseUrl).endsWith('.openai.com'))
+    return [
+      { fields: { max_tokens: tokens }, refusal: /\bmax_completion_tokens\b.*\binstead\b/, instead: newer },
+    ];
+  return [{ fields: newer }, ...(stops ? [effortOf({ reasoning_effort: 'none' })] : [])];
 }
 
 /** The least limit of an answer with a summary, and with the reasoning before it. */
@@ -153,25 +170,26 @@ export function promptRoom(target: SummarizerTarget, maxTokens: number): number 
   return Math.floor((target.window - answerRoom(target, maxTokens)) * USABLE_SHARE);
 }
 
-/**
- * Asks with an effort, and without it where that is refused: a model of a known family may be newer
- * than our table, and a gateway may not know the field.
- *
- * @param effort its fields; empty without one
- */
-async function askWith<Answer>(effort: object, ask: (more: object) => Promise<Answer>): Promise<Answer> {
+/** Asks with some settings, and anew where one is refused. */
+async function askWith<Answer>(
+  settings: readonly Setting[],
+  ask: (more: object) => Promise<Answer>,
+): Promise<Answer> {
   try {
-    return await ask(effort);
+    return await ask(Object.assign({}, ...settings.map(({ fields }) => fields)));
   } catch (error) {
-    if (Object.keys(effort).length === 0 || !refusesEffort(error)) throw error;
-    return ask({});
+    const refused = settings.find((setting) => isRefused(setting, error));
+    if (!refused) throw error;
+    const { instead = {} } = refused;
+    return askWith(
+      settings.map((setting) => (setting === refused ? { fields: instead } : setting)),
+      ask,
+    );
   }
 }
 
-/** Whether an error is about the effort. */
-function refusesEffort(error: unknown): boolean {
-  const isOfRequest = error instanceof APIError && error.status === 400;
-  return isOfRequest && /reasoning_effort|output_config/.test(error.message);
+function isRefused({ refusal }: Setting, error: unknown): boolean {
+  return error instanceof APIError && error.status === 400 && refusal?.test(error.message) === true;
 }
 
 /** Other servers than OpenAI's leave out fields that the types require. */
@@ -186,9 +204,9 @@ function readAnswer(
   const completion_tokens = Math.max(usage?.completion_tokens ?? 0, total_tokens - prompt_tokens);
   const { cached_tokens = 0, cache_write_tokens = 0 } = prompt_tokens_details ?? {};
   const counted = { prompt_tokens, completion_tokens, cached_tokens, cache_write_tokens };
-  const content: unknown = choice?.message?.content;
   return {
-    text: typeof content === 'string' ? content : null,
+    // Mistral's models that reason answer in parts.
+    text: textIn(choice?.message?.content),
     finishReason: choice?.finish_reason ?? null,
     toolCalls: (choice?.message?.tool_calls?.length ?? 0) + (choice?.message?.function_call ? 1 : 0),
     usage: {

@@ -171,6 +171,27 @@ it('asks once more without the effort if that is refused, and only then', async 
   expect(other.answer.ok).toBe(false);
 });
 
+it('names the limit of an answer as a server asks for it that refuses the other name', async () => {
+  const refusal = (message: string) => Response.json({ error: { message } }, { status: 400 });
+  const words = (name: string, other: string) =>
+    `Unsupported parameter: '${name}' is not supported with this model. Use '${other}' instead.`;
+  const azure = { ...target, baseUrl: 'https://acme.openai.azure.com/openai/v1', model: 'our-deployment' };
+  const again = await bodiesOf(azure, 100, refusal(words('max_tokens', 'max_completion_tokens')));
+  expect(again.bodies).toEqual([{ max_tokens: 4_096 }, { max_completion_tokens: 4_096 }]);
+  expect(again.answer.ok).toBe(true);
+  const other = await bodiesOf(azure, 100, refusal('max_tokens is too large: 4096'));
+  expect(other.bodies).toHaveLength(1);
+});
+
+it('reads the texts of a content in parts, and none of its thinking', async () => {
+  const thinking = { type: 'thinking', thinking: [{ type: 'text', text: 'What matters?' }] };
+  const content = [thinking, { type: 'text', text: 'Summed ' }, { type: 'text', text: 'up.' }];
+  const choices = [{ message: { content }, finish_reason: 'stop' }];
+  vi.spyOn(globalThis, 'fetch').mockImplementation(async () => Response.json({ ...answered, choices }));
+  const answer = await askSummarizer(target, { system: 'Sum up.', user: 'All of it.' }, 100);
+  expect(answer).toMatchObject({ ok: true, value: { text: 'Summed up.' } });
+});
+
 const MESSAGES = { ...target, baseUrl: 'https://api.anthropic.com/v1', speaks: 'messages' as const };
 const REFUSED = {
   type: 'error',
