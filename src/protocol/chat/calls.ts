@@ -4,7 +4,7 @@ import { asObject, asString, type JsonObject, parseObject } from '../../lib/json
 import { type ToolResult, type ToolTurn, textOfResult } from '../answers/tool-turn.ts';
 import { inputText } from '../call-input.ts';
 import { appendTo, type LongerBody } from '../tools.ts';
-import { isThinkingList, PROVIDER_FIELDS, THINKING_BLOCKS } from './reasoning.ts';
+import { isThinkingList, PROVIDER_FIELDS, REASONING_CONTENT, THINKING_BLOCKS } from './reasoning.ts';
 import { addedParts, addPieces } from './thinking-pieces.ts';
 
 /** The last three are Together's, and Anthropic's where a gateway does not translate them. */
@@ -47,11 +47,13 @@ export function isOtherCall({ type, custom }: CallPiece): boolean {
 
 /**
  * The turn of a message that calls our tools: these calls, and all other fields that the model may
- * need again, such as its reasoning. Empty fields are left out. Arguments that are not a JSON
+ * need again, such as its reasoning. Other empty fields are left out. Arguments that are not a JSON
  * object are replaced by an empty one, since upstreams parse those in the history.
  */
 export function turnOf(message: JsonObject, calls: readonly CallPiece[]): ToolTurn {
-  const fields = Object.entries(message).filter(([, value]) => !saysNothing(value));
+  const fields = Object.entries(message).filter(
+    ([key, value]) => !saysNothing(value) || (key === REASONING_CONTENT && value === ''),
+  );
   const text = message.content;
   const answer = {
     ...Object.fromEntries(fields),

@@ -6,8 +6,14 @@ import { asObject, asObjects, asString } from '../../lib/json.ts';
 import type { Weight } from '../../memory/conversation/message.ts';
 import { ENCRYPTED_CHARACTERS, thoughtIn } from '../parts.ts';
 
-/** Text, by DeepSeek, vLLM and others. */
-export const REASONING_TEXTS: readonly string[] = ['reasoning_content', 'reasoning'];
+/**
+ * Text, by DeepSeek, Kimi and others, which refuse a message of the model without it. An empty one
+ * is a thought all the same (https://github.com/MoonshotAI/kimi-cli/pull/2498).
+ */
+export const REASONING_CONTENT = 'reasoning_content';
+
+/** Text; the second by vLLM, OpenRouter and others. */
+export const REASONING_TEXTS: readonly string[] = [REASONING_CONTENT, 'reasoning'];
 
 /** OpenRouter's list (https://openrouter.ai/docs/use-cases/reasoning-tokens). */
 const REASONING_DETAILS = 'reasoning_details';

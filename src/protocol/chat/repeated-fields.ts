@@ -11,6 +11,7 @@ import { firstOwn, type Piece, readRounds } from '../repeated.ts';
 import {
   isThinking,
   PROVIDER_FIELDS,
+  REASONING_CONTENT,
   REASONING_TEXTS,
   THINKING_BLOCKS,
   THINKING_LISTS,
@@ -73,7 +74,7 @@ export function repeatedFields(
   return { fields, splices, isSilent: content.isSilent };
 }
 
-/** A text of thoughts. */
+/** A text of thoughts. `REASONING_CONTENT` stays, empty. */
 function ofText(
   bytes: Uint8Array,
   text: JsonSpan | undefined,
@@ -84,7 +85,8 @@ function ofText(
   const said = asString(jsonOf(bytes, text));
   const length = lengthBefore(said, rounds.map((round) => asString(round[key])).join(''));
   if (length === 0) return [];
-  return length === said.length ? 'all' : [cutBeginning(bytes, text, length)];
+  const isAll = length === said.length && key !== REASONING_CONTENT;
+  return isAll ? 'all' : [cutBeginning(bytes, text, length)];
 }
 
 /** A list of thinking. */
