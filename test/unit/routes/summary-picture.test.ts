@@ -17,6 +17,11 @@ describe('the picture of a summary', () => {
     expect(picture).not.toContain('<b>');
   });
 
+  it("shows characters that XML can't have as U+FFFD", () => {
+    const picture = summaryPicture('a\0b\u0007c\ud800d\uffffe', []);
+    expect(picture).toContain('>a\ufffdb\ufffdc\ufffdd\ufffde<');
+  });
+
   it('has bars of what was paid and saved, as high as their amounts', () => {
     const picture = summaryPicture('Words.', [day(50, 100), NO_DAY_SUMS, day(60, 40)]);
     const bars = [...picture.matchAll(/<rect class="(paid|saved)"[^>]* height="([\d.]+)"/g)].map(
