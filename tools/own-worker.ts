@@ -6,6 +6,7 @@ import { existsSync, rmSync } from 'node:fs';
 import { mkdtemp, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { BuildOptions } from './worker-build.ts';
 import { type BuiltWorker, modulesOf, SETTINGS } from './worker-modules.ts';
 
 /** Beside the programs of the package. Tests build one for all programs that they run. */
@@ -29,10 +30,10 @@ export async function ownWorker(into: string): Promise<BuiltWorker> {
 }
 
 /** Builds it, with its settings, into a folder that need not exist. */
-export async function buildInto(folder: string): Promise<void> {
+export async function buildInto(folder: string, options: BuildOptions = {}): Promise<void> {
   // Takes a second to load, and only a build needs it.
   const { buildWorker } = await import('./worker-build.ts');
-  await buildWorker(folder);
+  await buildWorker(folder, options);
 }
 
 /** Runs it at a free port of this machine, with storage that ends with it, or with the program. */

@@ -44,7 +44,8 @@ const apart: Plugin = {
 
 await rm(PACKAGE, { recursive: true, force: true });
 await mkdir(PACKAGE, { recursive: true });
-const bundles = await Promise.all([buildInto(join(INTO, 'worker')), bundlePrograms(), bundleRuntime()]);
+const worker = buildInto(join(INTO, 'worker'), { hasMap: true });
+const bundles = await Promise.all([worker, bundlePrograms(), bundleRuntime()]);
 await writeNotices(bundles.slice(1) as Metafile[]);
 // It names the files of this machine, and is most of the folder.
 await rm(join(INTO, 'worker/index.js.map'));
