@@ -7,8 +7,8 @@ import type { Weight } from '../../memory/conversation/message.ts';
 import { ENCRYPTED_CHARACTERS, thoughtIn } from '../parts.ts';
 
 /**
- * Text, by DeepSeek, Kimi and others, which refuse a message of the model without it. An empty one
- * is a thought all the same (https://github.com/MoonshotAI/kimi-cli/pull/2498).
+ * Text, by DeepSeek, Kimi and others, which refuse an answer with calls without it. An empty one is
+ * a thought all the same (https://github.com/MoonshotAI/kimi-cli/pull/2498).
  */
 export const REASONING_CONTENT = 'reasoning_content';
 

@@ -36,7 +36,6 @@ import { roundsWithoutThinking, thinkingIn } from '../thinking.ts';
 import { addTools, type FunctionTool } from '../tools.ts';
 import { type KnownStart, spliceBody } from '../written-bodies.ts';
 import { type ChatFacts, ChatMessage, COMPACTED_MARK, inputsOf, READ_FIELDS } from './message.ts';
-import { REASONING_CONTENT } from './reasoning.ts';
 import { type RepeatedFields, repeatedFields } from './repeated-fields.ts';
 import { leaving } from './shown-answers.ts';
 import { injectionSplice, recapSplice, replacedBySummary, summaryMessages } from './summary.ts';
@@ -229,7 +228,6 @@ function viewSplices(
   { isCompacted = false, marked = [], thinkingFrom: from = 0 }: WrittenView,
 ): Splice[] {
   const newFields = isCompacted ? { [COMPACTED_MARK]: true } : {};
-  const ofAnswer = isCompacted ? {} : thoughtOf(request, view);
   const thinkingFrom = Math.max(from, view?.thinkingFrom ?? 0);
   const { summary, recap } = view ?? {};
   const replaced = view && replacedBySummary(view);
@@ -238,13 +236,13 @@ function viewSplices(
   const spans = left.size > 0 ? request.messages.map(({ span }) => span) : [];
   const splices = [
     // A cut at the end of the array may begin where the recap is put.
-    ...(recap && recapped ? [recapSplice(recap, recapped.end, newFields, ofAnswer)] : []),
+    ...(recap && recapped ? [recapSplice(recap, recapped.end, newFields)] : []),
     ...cutMembers(spans, (index) => left.has(index) && index !== replaced),
   ];
   for (const [index, message] of request.messages.entries()) {
     if (summary && index === replaced) {
       const { start, end } = message.span;
-      splices.push({ start, end, with: summaryMessages(summary, newFields, ofAnswer) });
+      splices.push({ start, end, with: summaryMessages(summary, newFields) });
     }
     if (left.has(index)) continue;
     const rounds = view?.rounds?.get(index);
@@ -279,18 +277,6 @@ function viewSplices(
     splices.push(...partSplices(request.bytes, message.contentSpan(), parts, 'text'));
   }
   return splices;
-}
-
-/**
- * The empty thought of an answer that Precis writes: servers of Kimi refuse one without, once
- * answers have thoughts. Only what it replaces decides, so that it stays as it is.
- */
-function thoughtOf({ messages }: ChatRequest, view: View | undefined): object {
-  const hasThought = [...(view?.dropped ?? [])].some((index) => {
-    const span = messages[index]?.span;
-    return span !== undefined && fieldOf(span, REASONING_CONTENT)?.kind === 'string';
-  });
-  return hasThought ? { [REASONING_CONTENT]: '' } : {};
 }
 
 /** Clears the arguments of calls. */

@@ -27,27 +27,22 @@ export function injectionSplice(
  * The messages of a summary in the forms `pair` and `alone`, as JSON.
  *
  * @param fields added to each
- * @param ofAnswer added to what the model seems to have said
  */
-export function summaryMessages(
-  { block, form }: ShownSummary,
-  fields: object,
-  ofAnswer: object = {},
-): string {
-  const answer = { ...saidBy('assistant', block), ...ofAnswer };
-  const messages = form === 'pair' ? [saidBy('user', SHADOW_LINE), answer] : [saidBy('user', block)];
+export function summaryMessages({ block, form }: ShownSummary, fields: object): string {
+  const messages =
+    form === 'pair' ? [saidBy('user', SHADOW_LINE), saidBy('assistant', block)] : [saidBy('user', block)];
   return jsonOf(messages, fields);
 }
 
 /** The messages of a recap likewise. */
-export function recapMessages({ text, goesOn }: Recap, fields: object, ofAnswer: object = {}): string {
-  const recap = { ...saidBy('assistant', text), ...ofAnswer };
+export function recapMessages({ text, goesOn }: Recap, fields: object): string {
+  const recap = saidBy('assistant', text);
   return jsonOf(goesOn ? [recap, saidBy('user', CONTINUE_LINE)] : [recap], fields);
 }
 
 /** The splice that puts a recap after the first request. @param end of that request */
-export function recapSplice(recap: Recap, end: number, fields: object, ofAnswer: object = {}): Splice {
-  return { start: end, end, with: `,${recapMessages(recap, fields, ofAnswer)}` };
+export function recapSplice(recap: Recap, end: number, fields: object): Splice {
+  return { start: end, end, with: `,${recapMessages(recap, fields)}` };
 }
 
 /** The message that a summary replaces with messages of its own: the first that is dropped. */

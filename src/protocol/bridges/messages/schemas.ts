@@ -10,7 +10,7 @@ import { asObject, asString, isObject, type JsonObject } from '../../../lib/json
 const KEPT = wordsOf('type enum const default title required additionalProperties $ref');
 
 /** Keywords with several schemas, in a list or by name. */
-const HOLDING = wordsOf('properties $defs definitions anyOf oneOf allOf');
+const HOLDING = wordsOf('properties $defs definitions anyOf allOf');
 
 /** The formats of a text that the API knows. */
 const FORMATS = wordsOf('date-time time date duration email hostname uri ipv4 ipv6 uuid');
@@ -31,7 +31,8 @@ export function enforceable(schema: JsonObject, notices: Set<string>): JsonObjec
   const said: string[] = [];
   for (const [keyword, value] of Object.entries(keywords)) {
     if (keyword === 'items') kept.items = within(value);
-    else if (HOLDING.has(keyword)) kept[keyword === 'oneOf' ? 'anyOf' : keyword] = each(value, within);
+    else if (keyword === 'oneOf' && !('anyOf' in schema)) kept.anyOf = each(value, within);
+    else if (HOLDING.has(keyword)) kept[keyword] = each(value, within);
     else if (isKept(keyword, value)) kept[keyword] = value;
     else said.push(`${keyword}: ${JSON.stringify(value)}`);
   }

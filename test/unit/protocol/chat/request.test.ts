@@ -144,22 +144,6 @@ describe('an edited chat body', () => {
     expect(sent).toMatch(/\{"role":"tool","tool_call_id":"1" , "content":"⟦removed: [^"]*", "k":1e2\}/);
   });
 
-  it('has an empty thought in a summary of answers with thoughts, as Kimi needs it', () => {
-    const written = (more: object) => {
-      const messages = [user('a'), { ...assistant('b'), ...more }, user('c'), assistant('d'), user('e')];
-      const view = {
-        ...{ removals: new Map(), tokens: 0, incomplete: false, dropped: new Set([0, 1]) },
-        summary: { block: 'S', covers: [0, 1] as const, form: 'pair' as const, tokens: 1 },
-      };
-      return JSON.parse(decode(readText(JSON.stringify({ messages })).write(view))).messages;
-    };
-    const thoughtful = written({ reasoning_content: 'Hm.' });
-    expect(thoughtful).toHaveLength(5);
-    expect(thoughtful[1]).toEqual({ ...assistant('S'), reasoning_content: '' });
-    expect(thoughtful[0]).toEqual({ role: 'user', content: expect.any(String) });
-    expect(written({ reasoning_content: null })[1]).toEqual(assistant('S'));
-  });
-
   it('marks what it changed for /v1/compact, once', () => {
     const messages = [
       user('a'),
