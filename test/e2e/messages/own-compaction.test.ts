@@ -111,10 +111,11 @@ describe('an agent in mode native, whose API summarizes on demand', () => {
   });
 
   it('asks for the summary with the tools and instructions of the conversation, and no answer', async () => {
+    const schema = { type: 'object', additionalProperties: false };
     const fields = {
       stop_sequences: ['###'],
       tool_choice: { type: 'auto' },
-      output_config: { effort: 'low', format: { type: 'json_schema', schema: { type: 'object' } } },
+      output_config: { effort: 'low', format: { type: 'json_schema', schema } },
     };
     await run('asked', { turns: 2, fields });
     expect(deployment.upstream.refusals).toEqual([]);
