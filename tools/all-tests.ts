@@ -1,8 +1,8 @@
 /**
- * `npm test`: two rows of scripts. The Worker's own tests wait for a third of their time, which
- * the others fill. More at once would take longer: the processes would empty each other's caches,
- * and tests that have to be in time would not be. The output of each script comes in one piece, in
- * order.
+ * `npm test`: unit tests, types and lint beside the Worker's own tests, which wait for a third of
+ * their time, and then the tests before a built Worker. More at once would take longer: the
+ * processes would empty each other's caches, and tests that have to be in time would not be. The
+ * output of each script comes in one piece, in order.
  */
 import { spawn } from 'node:child_process';
 import { existsSync, rmSync, statfsSync } from 'node:fs';
@@ -22,15 +22,10 @@ const BUSY = `--maxWorkers=${Math.ceil(CORES / 2)}`;
 /** As many as can use all that is left. */
 const PATIENT = `--maxWorkers=${CORES}`;
 
-/** The scripts of a row run one after the other. */
-const ROWS: readonly (readonly Job[])[] = [
-  [
-    ['test:unit', PATIENT],
-    ['types'],
-    ['lint'],
-    ['test:built', WAITING, ...(hasBrowser() ? [] : ['--exclude', 'test/browser/**'])],
-  ],
-  [['test:worker', BUSY]],
+/** All rows of a phase run at once, and the scripts of a row one after the other. */
+const PHASES: readonly (readonly (readonly Job[])[])[] = [
+  [[['test:unit', BUSY], ['types'], ['lint']], [['test:worker', PATIENT]]],
+  [[['test:built', WAITING, ...(hasBrowser() ? [] : ['--exclude', 'test/browser/**'])]]],
 ];
 
 /**
@@ -112,13 +107,15 @@ function run([script, ...args]: Job, output: ReturnType<Output['place']>): Promi
 }
 
 const output = new Output();
-const rows = ROWS.map((jobs) => jobs.map((job) => ({ job, place: output.place() })));
 let hasFailed = false;
-await Promise.all(
-  rows.map(async (jobs) => {
-    // One that fails does not stop the others.
-    for (const { job, place } of jobs) if (!(await run(job, place))) hasFailed = true;
-  }),
-);
+for (const rows of PHASES) {
+  const placed = rows.map((jobs) => jobs.map((job) => [job, output.place()] as const));
+  await Promise.all(
+    placed.map(async (row) => {
+      // One that fails does not stop the others.
+      for (const one of row) if (!(await run(...one))) hasFailed = true;
+    }),
+  );
+}
 // `process.exit` would cut off output that a pipe has not taken yet.
 if (hasFailed) process.exitCode = 1;
