@@ -119,3 +119,9 @@ for (const rows of PHASES) {
 }
 // `process.exit` would cut off output that a pipe has not taken yet.
 if (hasFailed) process.exitCode = 1;
+if (!hasBrowser())
+  console.warn(`
+****************************************************************************************
+* THE INSPECTOR WAS NOT TESTED: there is no Chromium on this machine.                  *
+* Install one (Debian: apt-get install chromium), or set CHROMIUM to its path.         *
+****************************************************************************************`);
