@@ -80,21 +80,14 @@ export function withinAnswer({ request, scope }: Call, bridged: () => BridgedCal
 const REFUSED_STRICT = /^(?!output_)(?:tools\.\d+\.|.*\b(?:strict|grammar|schemas?)\b)/i;
 
 /** Asks with tools that are not strict, once the API has refused to enforce their schemas. */
-export function withoutStrict({ request, scope }: Call, bridged: () => BridgedCall | undefined): Retry {
+export function withoutStrict(call: Call, bridged: () => BridgedCall | undefined): Retry {
   const isStrict = () =>
-    asObjects(request.field('tools')).some((tool) => asObject(tool.function).strict === true);
-  return {
-    mayHelp: ({ without }, status) =>
-      status === 400 && !without.has('strict') && bridged()?.api === 'messages' && isStrict(),
-    next: async ({ made, without }, { json }) =>
-      REFUSED_STRICT.test(errorIn(json).message)
-        ? { made, without: new Set([...without, 'strict' as const]) }
-        : undefined,
-    answered: () => {
-      noteRefused('strict', request, scope);
-      scope.services.log('info', 'the upstream refuses strict tools', { code: 'strict_refused' });
-    },
-  };
+    asObjects(call.request.field('tools')).some((tool) => asObject(tool.function).strict === true);
+  return withoutPart(call, 'strict', {
+    mayHelp: (_, status) => status === 400 && bridged()?.api === 'messages' && isStrict(),
+    refusal: REFUSED_STRICT,
+    message: 'the upstream refuses strict tools',
+  });
 }
 
 /** "Item with id 'rs_…' not found": the upstream looks for what it has not stored. */
@@ -117,17 +110,31 @@ const mayBeOutputs = (without: ReadonlySet<BodyPart>, status: number | undefined
   !without.has('bridge') && status !== undefined && (status === 404 || mayBeTooLong(status));
 
 /** Asks with the outputs of earlier answers, but without ids, once one was looked for. */
-export function withoutIds({ request, scope }: Call): Retry {
+export function withoutIds(call: Call): Retry {
+  return withoutPart(call, 'ids', {
+    mayHelp: ({ without }, status) => mayBeOutputs(without, status) && !without.has('outputs'),
+    refusal: MISSING_ITEM,
+    message: 'the upstream looks for reasoning by its id',
+  });
+}
+
+/** Asks without a part of the body that a refusal speaks of, and remembers it. */
+function withoutPart(
+  { request, scope }: Call,
+  part: 'ids' | 'strict',
+  {
+    mayHelp,
+    refusal,
+    message,
+  }: Pick<Retry, 'mayHelp'> & { readonly refusal: RegExp; readonly message: string },
+): Retry {
   return {
-    mayHelp: ({ without }, status) =>
-      mayBeOutputs(without, status) && !without.has('ids') && !without.has('outputs'),
+    mayHelp: (sent, status) => !sent.without.has(part) && mayHelp(sent, status),
     next: async ({ made, without }, { json }) =>
-      MISSING_ITEM.test(errorIn(json).message)
-        ? { made, without: new Set([...without, 'ids' as const]) }
-        : undefined,
+      refusal.test(errorIn(json).message) ? { made, without: new Set([...without, part]) } : undefined,
     answered: () => {
-      noteRefused('ids', request, scope);
-      scope.services.log('info', 'the upstream looks for reasoning by its id', { code: 'ids_refused' });
+      noteRefused(part, request, scope);
+      scope.services.log('info', message, { code: `${part}_refused` });
     },
   };
 }
