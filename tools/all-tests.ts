@@ -1,8 +1,8 @@
 /**
- * `npm test`: unit tests, types and lint beside the Worker's own tests, which wait for a third of
- * their time, and then the tests before a built Worker. More at once would take longer: the
- * processes would empty each other's caches, and tests that have to be in time would not be. The
- * output of each script comes in one piece, in order.
+ * `npm test`: unit tests beside the Worker's own tests, which wait for a third of their time, types
+ * and lint, and then the tests before a built Worker. More at once would take longer: the processes
+ * would empty each other's caches, and tests that have to be in time would not be. The output of
+ * each script comes in one piece, in order.
  */
 import { spawn } from 'node:child_process';
 import { existsSync, rmSync, statfsSync } from 'node:fs';
@@ -24,7 +24,7 @@ const PATIENT = `--maxWorkers=${CORES}`;
 
 /** All rows of a phase run at once, and the scripts of a row one after the other. */
 const PHASES: readonly (readonly (readonly Job[])[])[] = [
-  [[['test:unit', BUSY], ['types'], ['lint']], [['test:worker', PATIENT]]],
+  [[['test:unit', BUSY]], [['test:worker', PATIENT], ['types'], ['lint']]],
   [[['test:built', WAITING, ...(hasBrowser() ? [] : ['--exclude', 'test/browser/**'])]]],
 ];
 
