@@ -36,15 +36,17 @@ export function isOfRequest(status: number): boolean {
 /**
  * Whether a status fits an error about length. Servers of local models send a 500 for a window that
  * is full (llama.cpp: https://github.com/ggml-org/llama.cpp/issues/19774; Ollama for MLX models:
- * https://github.com/ollama/ollama/blob/main/x/mlxrunner/pipeline.go).
+ * https://github.com/ollama/ollama/blob/main/x/mlxrunner/pipeline.go), and so does DeepInfra
+ * (https://github.com/langchain-ai/langchain/pull/25671). LiteLLM sends a 503 where the refusal
+ * comes in a stream (https://github.com/dyad-sh/dyad/issues/1247).
  */
 export function mayBeTooLong(status: number): boolean {
-  return isOfRequest(status) || status === 500;
+  return isOfRequest(status) || status === 500 || status === 503;
 }
 
 /**
- * Codes and types for it, of OpenAI and compatible servers, z.ai, llama.cpp, GitHub Copilot and
- * LiteLLM.
+ * Codes and types for it, of OpenAI and compatible servers, z.ai, llama.cpp, GitHub Copilot,
+ * LiteLLM and GitHub Models.
  */
 const CODES = codeNames(
   'context_length_exceeded',
@@ -52,6 +54,7 @@ const CODES = codeNames(
   'exceed_context_size_error',
   'model_max_prompt_tokens_exceeded',
   'ContextWindowExceededError',
+  'tokens_limit_reached',
 );
 
 /** The body is too large, possibly in bytes (https://platform.claude.com/docs/en/api/errors). */
@@ -95,39 +98,33 @@ const GENERIC = codeNames(
  * https://github.com/aaif-goose/goose/issues/11318 (LM Studio).
  */
 const WORDS = [
-  /maximum context length/, // OpenAI, Azure, vLLM, SGLang, DeepSeek, OpenRouter, Mistral
-  /maximum prompt length/, // xAI
-  /exceeds? the (?:model's )?context window/, // OpenAI
-  /input tokens exceed the configured limit/, // OpenAI, Azure
-  /prompt (?:is )?too long/, // Anthropic, Ollama
-  /exceed context limit/, // Anthropic
-  /input token count.*exceeds the maximum/, // Gemini
+  // OpenAI, Azure, vLLM, xAI, DeepSeek, OpenRouter, DeepInfra, SambaNova, Poolside, TensorRT-LLM
+  /maximum (?:context|prompt|model|(?:allowed )?input) length/,
+  // OpenAI, Anthropic, llama.cpp, Ollama, Workers AI
+  /exceed(?:s|ed)? (?:[\w']+ ){0,3}context (?:length|limit|size|window)/,
+  /context (?:length|size|window) (?:has been )?exceed/, // llama.cpp, LM Studio, MiniMax
+  // LM Studio, Ollama, SGLang, vLLM
+  /(?:longer|greater) than the context|longer than the model|fit in(?:to the model| context)/,
+  /context length is only|configured context size is/, // vLLM, DwarfStar
+  // OpenAI, Gemini, GitHub Copilot, Volcengine, SiliconFlow, Nova
+  /\b(?:input|prompt|total) (?:length|tokens?)\b.{0,40}\bexceed/,
+  /\b(?:input|prompt|context) \(\d+ tokens\) exceeds the maximum allowed length/, // SGLang
+  /prompt (?:\(\d+ tokens\) )?(?:is )?(?:too long|超长)/, // Anthropic, Ollama, SageMaker, z.ai
+  /prompt exceeds max(?:imum)? length/, // z.ai
   /input is too long for (?:the )?(?:requested|this) model/, // Bedrock
   /too many input tokens/, // Bedrock
-  /exceeds? the available context size/, // llama.cpp
-  /context size has been exceeded/, // llama.cpp, LM Studio
   /context shift is disabled/, // llama.cpp before June 2025
-  /exceed context window of/, // llama-cpp-python
   /context (?:the )?overflows/, // LM Studio
-  /greater than the context length/, // LM Studio
-  /does not fit in context length/, // LM Studio
   /reached context length of/, // LM Studio, also in the middle of an answer
   /cannot truncate prompt with n_keep/, // LM Studio
-  /exceed(?:s|ed) (?:the )?(?:max(?:imum)? )?context length/, // Ollama
-  /longer than the context length/, // Ollama
-  /context length is only/, // vLLM
-  /(?:longer than|fit into) the (?:maximum )?model/, // vLLM
-  /longer than the model's context length/, // SGLang, Together
-  /\b(?:input|prompt|context)(?: length)? \(\d+ tokens\) exceeds the maximum allowed length/, // SGLang
   /\binputs\b.*must (?:be <=|have less than)/, // text-generation-inference, Together
   /too large for model with/, // Mistral
   /reduce the length of the messages/, // Groq, Cerebras
-  /prompt token count.*exceeds the limit/, // GitHub Copilot
-  /context window exceeds/, // MiniMax
   /exceeded model token limit/, // Moonshot
   /range of input length should be/, // DashScope
-  /prompt exceeds max(?:imum)? length/, // z.ai
-  /number of tokens \(prompt.*cannot exceed/, // Cohere
+  /number of tokens \(prompt.*cannot exceed|size limit exceeded by \d+ tokens/, // Cohere
+  /input token count is \d+ but/, // Vertex AI
+  /tokens in request more than max tokens allowed/, // a provider of OpenCode
   /litellm\.contextwindowexceedederror/, // LiteLLM
 ].map(anyCase);
 
@@ -135,7 +132,7 @@ const WORDS = [
  * Phrases for a limit of the prompt alone. All other limits are windows, which include the answer.
  */
 const OF_THE_PROMPT = anyCase(
-  /maximum prompt length|configured limit|input token count|prompt token count|range of input length|maximum allowed length|max input tokens|inputs must have/,
+  /maximum prompt length|configured limit|input token count|prompt token count|range of input length|exceeds (?:the )?maximum (?:allowed )?(?:input )?length|max input tokens|max_(?:num|prompt)_tokens|max size:|inputs must have/,
 );
 
 /** Rates: OpenAI's and Groq's "tokens per minute", which Groq sends with status 413. */
@@ -163,16 +160,20 @@ const RATE_CODE = codeName('rate_limit_exceeded');
 
 /** Patterns with the limit. */
 const LIMITS = [
-  /maximum (?:context|prompt) length (?:is|of) #/,
+  /context length (?:of|is) only #/,
+  /maximum (?:context|prompt|(?:allowed )?input) length:? (?:is |of )?\(?#/,
+  /maximum context length of \S+ is #/,
   /configured limit of #/,
   /> # maximum/,
   /exceed context limit: \d+ \+ \d+ > #/,
-  /maximum number of tokens allowed (?:is )?\(?#/,
-  /max input tokens: #/,
+  /max(?:imum number of)? tokens allowed (?:is )?\(?#/,
+  /max_(?:num|prompt)_tokens \(#/,
+  /(?:max input tokens|max size|token limit): #/,
   /context size \(# tokens\)/,
-  /context window of #/,
+  /configured context size is #/,
+  /context window (?:of|limit) \(?#/,
   /context length only supports #/,
-  /context length (?:of|is) (?:only )?#/,
+  /context length (?:of|is) #/,
   /context length \(?#/,
   /\bn_ctx:? \(?#/,
   /maximum model length of #/,
@@ -180,9 +181,10 @@ const LIMITS = [
   /must (?:be <=|have less than) #/,
   /too large for model with #/,
   /while limit is #/,
-  /exceeds the limit of #/,
-  /token limit: #/,
+  /exceeds (?:the )?(?:limit of|maximum length) #/,
   /input length should be \[1, ?#/,
+  /supports up to #/,
+  /limit for this model is #/,
   /cannot exceed #/,
 ].map(withNumber);
 
@@ -190,17 +192,20 @@ const LIMITS = [
 const PROMPTS = [
   /too long: #/,
   /exceed context limit: #/,
-  /token count (?:of )?\(?#/,
+  /token count (?:is |of )?\(?#/,
   /input token count: #/,
   /request \(# tokens\)/,
   /request (?:contains|has) # (?:input )?tokens/,
-  /prompt contains # (?:input )?tokens/,
+  /prompt (?:contains|has) # (?:input )?tokens/,
   /passed # input tokens/,
   /requested tokens \(#/,
   /keep the first # tokens/,
   /\bthe input has # tokens/,
+  /number of input tokens \(#/,
   /\bn_keep:? \(?#/,
-  /input (?:length )?\(# tokens\)/,
+  /input \(# tokens\)/,
+  /input prompt \(# tokens\)/,
+  /(?<!maximum (?:allowed )?)\b(?:input|prompt) length \(?#/,
   /prompt \((?:total )?length #/,
   /given: #/,
   /current length is #/,
@@ -296,7 +301,7 @@ interface Statement {
 }
 
 /** Members with words, or with objects that have them. All others may repeat the request. */
-const WITH_WORDS = ['error', 'message', 'msg', 'detail', 'metadata', 'raw'];
+const WITH_WORDS = ['error', 'errors', 'message', 'msg', 'detail', 'metadata', 'raw'];
 
 /** Errors of gateways contain the errors of the servers that they forward to. */
 const DEEPEST = 8;

@@ -358,7 +358,7 @@ overProtocols("the upstream's own error", deployment, (protocol) => {
     ['too large an answer', 400, 'max_tokens is too large: 50000. This model supports at most 16384 tokens.'],
     ['an unknown model', 404, 'The maximum context length of this model is 0 tokens: it does not exist.'],
     ['a key', 401, "This model's maximum context length is 6000 tokens."],
-    ['trouble', 503, "This model's maximum context length is 6000 tokens."],
+    ['trouble', 502, "This model's maximum context length is 6000 tokens."],
   ])('is not taken for it when it is about %s', async (_, status, message) => {
     const body = `{"error":{"message":${JSON.stringify(message)}, "code":null}}`;
     deployment.upstream.next({ type: 'error', status, body });

@@ -354,6 +354,160 @@ describe('an error that says that the prompt is too long', () => {
       }),
       window(4081, 5000),
     ],
+    // https://github.com/anomalyco/models.dev/pull/4422
+    [
+      'Workers AI',
+      JSON.stringify({
+        errors: [
+          {
+            message:
+              'AiError: The estimated number of input and maximum output tokens (35000) exceeded this model context window limit (24000).',
+            code: 5021,
+          },
+        ],
+        success: false,
+        result: {},
+        messages: [],
+      }),
+      window(24000),
+      413,
+    ],
+    // https://github.com/cline/cline/issues/2115
+    [
+      'GitHub Models',
+      openai('Request body too large for gpt-4o model. Max size: 8000 tokens.', 'tokens_limit_reached'),
+      ofPrompt(8000),
+      413,
+    ],
+    // https://github.com/earendil-works/pi/issues/4943
+    [
+      'Poolside behind OpenRouter',
+      openai('Input length 131393 exceeds the maximum allowed input length of 131040 tokens.'),
+      ofPrompt(131040, 131393),
+    ],
+    // https://github.com/langchain-ai/langchain/pull/25671
+    [
+      'DeepInfra',
+      JSON.stringify({
+        error: { message: 'Requested input length 99009 exceeds maximum input length 8192' },
+      }),
+      ofPrompt(8192, 99009),
+      500,
+    ],
+    // https://github.com/triton-inference-server/tensorrtllm_backend/issues/565
+    ['TensorRT-LLM', openai('Prompt length (200) exceeds maximum input length (100).'), ofPrompt(100, 200)],
+    [
+      'TensorRT-LLM of late',
+      openai(
+        'The sum of prompt length (72417.0), query length (0) should not exceed max_num_tokens (69632)',
+        400,
+        {
+          type: 'BadRequestError',
+        },
+      ),
+      ofPrompt(69632, 72417),
+    ],
+    // https://github.com/langgenius/dify/issues/32221
+    [
+      'Volcengine',
+      openai('Input length 203743 exceeds the maximum length 202752. Request id: 0217', 'InvalidParameter', {
+        type: 'BadRequest',
+      }),
+      ofPrompt(202752, 203743),
+    ],
+    [
+      'Volcengine with images',
+      openai(
+        'Total tokens of image and text exceed max message tokens. Request id: 0217',
+        'InvalidParameter',
+        { type: 'BadRequest' },
+      ),
+      window(),
+    ],
+    // https://github.com/leookun/cursor-byok/issues/129
+    [
+      'SiliconFlow',
+      JSON.stringify({
+        code: 20015,
+        message: 'number of input tokens (204703) has exceeded max_prompt_tokens (202752) limit.',
+        data: null,
+      }),
+      ofPrompt(202752, 204703),
+    ],
+    // https://github.com/fw-ai/cookbook/issues/134
+    [
+      'Fireworks',
+      openai('The prompt is too long: 40177, model maximum context length: 32767', 'invalid_request_error'),
+      window(32767, 40177),
+    ],
+    // https://github.com/OpenHands/OpenHands/pull/9252
+    [
+      'SambaNova',
+      openai(
+        'The maximum context length of DeepSeek-V3-0324 is 32768. However, answering your request will take 39732 tokens. Please reduce the length of the messages or the specified max_completion_tokens value.',
+      ),
+      window(32768),
+    ],
+    // https://github.com/vllm-project/vllm/issues/7048
+    [
+      'SageMaker',
+      openai('Input prompt (9762 tokens) is too long and exceeds limit of 8192'),
+      window(8192, 9762),
+    ],
+    // https://github.com/google-gemini/gemini-cli/issues/19727
+    [
+      'Vertex AI',
+      JSON.stringify({
+        error: {
+          code: 400,
+          message:
+            'Unable to submit request because the input token count is 1251952 but model only supports up to 1048576. Reduce the input token count and try again.',
+          status: 'INVALID_ARGUMENT',
+        },
+      }),
+      ofPrompt(1048576, 1251952),
+    ],
+    // https://github.com/anomalyco/opencode/issues/27519
+    [
+      'a server behind OpenCode',
+      openai('The number of tokens in request more than max tokens allowed (131072).'),
+      window(131072),
+    ],
+    // https://docs.cohere.com/v2/reference/errors
+    [
+      'Cohere of late',
+      JSON.stringify({
+        id: '1',
+        message:
+          'too many tokens: size limit exceeded by 168512 tokens. Try using shorter or fewer inputs. The limit for this model is 132000 tokens.',
+      }),
+      window(132000),
+    ],
+    // The next three are known to OpenCode (https://github.com/anomalyco/opencode).
+    [
+      'Nova of Bedrock',
+      JSON.stringify({
+        message:
+          'Input Tokens Exceeded: Number of input tokens exceeds maximum length. Please update the input to try again.',
+      }),
+      { withAnswer: false },
+    ],
+    [
+      'DwarfStar',
+      openai('Prompt has 5,958,968 tokens, but the configured context size is 256,000 tokens'),
+      window(256000, 5958968),
+    ],
+    ['z.ai in Chinese', openai('Prompt 超长', '1261'), window()],
+    // https://github.com/dyad-sh/dyad/issues/1247
+    [
+      'LiteLLM that has begun to stream',
+      openai(
+        "litellm.ServiceUnavailableError: litellm.MidStreamFallbackError: litellm.APIConnectionError: APIConnectionError: OpenAIException - Requested token count exceeds the model's maximum context length of 131072 tokens.",
+        '503',
+      ),
+      window(131072),
+      503,
+    ],
     [
       'a gateway that calls it large',
       JSON.stringify({
@@ -368,11 +522,11 @@ describe('an error that says that the prompt is too long', () => {
     expect(readTooLong(status, body)).toEqual(said);
   });
 
-  it('is one with the statuses of a bad request, and with 500', () => {
+  it('is one with the statuses of a bad request, and with 500 and 503', () => {
     const body = openai("This model's maximum context length is 8192 tokens.", lengthCode);
     const statuses = [200, 400, 401, 403, 404, 408, 409, 413, 422, 429, 500, 502, 503];
 
-    expect(statuses.filter((status) => readTooLong(status, body))).toEqual([400, 413, 422, 500]);
+    expect(statuses.filter((status) => readTooLong(status, body))).toEqual([400, 413, 422, 500, 503]);
   });
 });
 
@@ -507,6 +661,21 @@ describe('an error that says something else', () => {
     ['too large an image', openai('image exceeds the maximum allowed length (4096)')],
     ['too large a schema', openai('schema exceeds the maximum allowed length (5000)')],
     ['too many stop sequences', openai('number of tokens in stop sequences cannot exceed 4')],
+    [
+      "Bedrock's too large an answer",
+      JSON.stringify({
+        message:
+          'The maximum tokens you requested exceeds the model limit of 32768. Try again with a maximum tokens value that is lower than 32768.',
+      }),
+    ],
+    [
+      "Cohere's too large an answer",
+      JSON.stringify({
+        message:
+          'too many tokens: max tokens must be less than or equal to 4096, the maximum output length for this model - received 1000000.',
+      }),
+    ],
+    ["Bedrock's rate", openai('Too many tokens, please wait before trying again.')],
     [
       'a function call without its output',
       openai(
