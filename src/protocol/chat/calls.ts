@@ -46,13 +46,21 @@ export function isOtherCall({ type, custom }: CallPiece): boolean {
 }
 
 /**
+ * What some upstreams say of an answer in each of its pieces, and do not want back: MiniMax the
+ * name of its model, and Groq a channel. In a history Groq refuses properties that it does not know
+ * (https://github.com/chatboxai/chatbox/issues/2083).
+ */
+const LABELS = wordsOf('name channel');
+
+/**
  * The turn of a message that calls our tools: these calls, and all other fields that the model may
  * need again, such as its reasoning. Other empty fields are left out. Arguments that are not a JSON
  * object are replaced by an empty one, since upstreams parse those in the history.
  */
 export function turnOf(message: JsonObject, calls: readonly CallPiece[]): ToolTurn {
   const fields = Object.entries(message).filter(
-    ([key, value]) => !saysNothing(value) || (key === REASONING_CONTENT && value === ''),
+    ([key, value]) =>
+      !LABELS.has(key) && (!saysNothing(value) || (key === REASONING_CONTENT && value === '')),
   );
   const text = message.content;
   const answer = {

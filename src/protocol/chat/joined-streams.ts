@@ -18,7 +18,7 @@
  * out.
  */
 
-import { asList, asObject, isObject, type JsonObject } from '../../lib/json.ts';
+import { asList, asObject, isObject, type JsonObject, parseObject } from '../../lib/json.ts';
 import type { JoinedStreams, SaidAnswer } from '../answers/answer-format.ts';
 import { CountedAnswers } from '../answers/joined-answers.ts';
 import { Frame } from '../answers/sse.ts';
@@ -296,7 +296,8 @@ export class JoinedChatStreams extends CountedAnswers implements JoinedStreams {
     const name = nameOf(streamed.call);
     const input = argumentsOf(streamed.call);
     const mayBeOurs = [...this.names].some((ours) => ours.startsWith(name));
-    this.undecided = !isNamed && input === '' && mayBeOurs ? streamed : undefined;
+    // Some upstreams send the arguments before the name.
+    this.undecided = !isNamed && (input === '' || name === '') && mayBeOurs ? streamed : undefined;
     if (this.undecided) return [];
     if (!this.names.has(name)) return this.callers(streamed, streamed.call);
     streamed.owner = 'ours';
@@ -331,11 +332,15 @@ export class JoinedChatStreams extends CountedAnswers implements JoinedStreams {
 }
 
 /**
- * Whether a piece begins another call with the same index. Some upstreams give all calls one index.
- * A new id alone begins no call, since other upstreams give each piece its own.
+ * Whether a piece begins another call with the same index. Some upstreams give all calls one index,
+ * or none, and no id either. A new id alone begins no call, since other upstreams give each piece
+ * its own; but no arguments follow those that are whole.
  */
 function begins(piece: CallPiece, known: CallPiece): boolean {
-  return Boolean(nameOf(piece) && piece.id && known.id && piece.id !== known.id);
+  const name = nameOf(piece);
+  if (name && piece.id && known.id && piece.id !== known.id) return true;
+  if ((!name && piece.index !== undefined) || argumentsOf(piece).trim() === '') return false;
+  return parseObject(argumentsOf(known)) !== undefined;
 }
 
 function indexesOf(pieces: readonly CallPiece[]): string {

@@ -251,6 +251,100 @@ describe('calls in the forms of other upstreams', () => {
   });
 });
 
+describe('calls without an index or an id', () => {
+  const bare = (call: Json): Json => ({ type: 'function', ...call });
+  const whole = (name: string, args: string, more: Json = {}): Json =>
+    bare({ ...more, function: { name, arguments: args } });
+  const callsOf = ({ turns }: ReturnType<typeof turnsOf>): unknown =>
+    turns.turn?.calls.map(({ name, arguments: args }) => [name, args]);
+
+  // Gemini's, each in a chunk of its own (https://github.com/noho/dayu-agent/pull/57).
+  it.each([
+    ['no id', {}],
+    ['an empty id', { id: '' }],
+    ['an id each', undefined],
+  ])('are several where each is whole: with %s', (_, ids) => {
+    const streams = turnsOf();
+    streams.shown(
+      calling(whole('retrieve_ref', '{"ref":"a"}', ids ?? { id: 'x' })),
+      calling(whole('retrieve_ref', '{"ref":"b"}', ids ?? { id: 'y' })),
+      calling(whole('search', '{}', ids ?? { id: 'z' })),
+      { finish: 'stop' },
+    );
+    expect(callsOf(streams)).toEqual([
+      ['retrieve_ref', '{"ref":"a"}'],
+      ['retrieve_ref', '{"ref":"b"}'],
+    ]);
+  });
+
+  // https://github.com/open-webui/computer/issues/224
+  it('may be in pieces, with a last one that has only a signature', () => {
+    const streams = turnsOf();
+    const extra_content = { google: { thought_signature: 's' } };
+    streams.shown(
+      calling(whole('retrieve_ref', '{"ref":', { id: 'x' })),
+      calling(bare({ function: { arguments: '"a"}' } })),
+      calling(bare({ extra_content })),
+      { finish: 'stop' },
+    );
+    expect(callsOf(streams)).toEqual([['retrieve_ref', '{"ref":"a"}']]);
+    expect(streams.turns.turn?.messages[0]).toMatchObject({ tool_calls: [{ id: 'x', extra_content }] });
+  });
+
+  // https://github.com/vercel/ai/pull/15879
+  it('may have their arguments before their name', () => {
+    const streams = turnsOf();
+    const seen = streams.shown(
+      calling({ id: 'x', function: { arguments: '{"ref":' } }),
+      calling({ id: 'x', function: { arguments: '"a"}' } }),
+      calling({ id: 'x', function: { name: 'retrieve_ref' } }),
+      calling({ id: 'y', function: { arguments: '{"ref":"b"}' } }),
+      calling({ id: 'y', function: { name: 'retrieve_ref' } }),
+      { finish: 'tool_calls' },
+    );
+    expect(seen).toEqual([]);
+    expect(callsOf(streams)).toEqual([
+      ['retrieve_ref', '{"ref":"a"}'],
+      ['retrieve_ref', '{"ref":"b"}'],
+    ]);
+  });
+
+  it('wait for their name where they are the caller’s, and lose nothing', () => {
+    const { shown } = turnsOf();
+    const seen = shown(
+      calling({ id: 'x', function: { arguments: '{"q":1}' } }),
+      calling({ id: 'x', function: { name: 'search' } }),
+      { finish: 'tool_calls' },
+    );
+    expect(callsIn(seen)).toEqual([
+      { index: 0, id: 'x', function: { name: 'search', arguments: '{"q":1}' } },
+    ]);
+  });
+});
+
+describe('what each piece of an answer says of itself', () => {
+  // Groq's channel, as recorded in `tests/models/cassettes/test_groq` of
+  // https://github.com/pydantic/pydantic-ai, and MiniMax's name for its model. Groq refuses
+  // properties of a message that it does not know
+  // (https://github.com/chatboxai/chatbox/issues/2083).
+  it('is not sent back', () => {
+    const { turns, shown } = turnsOf();
+    const labels = { name: 'MiniMax AI', channel: 'analysis', audio_content: '' };
+    shown(
+      { delta: { role: 'assistant', reasoning: 'The', ...labels } },
+      { delta: { role: 'assistant', reasoning: ' user', ...labels } },
+      calling(named('retrieve_ref', 0, 'x', '{}')),
+      { finish: 'tool_calls' },
+    );
+    expect(turns.turn?.messages[0]).toEqual({
+      role: 'assistant',
+      content: null,
+      reasoning: 'The user',
+      tool_calls: [{ id: 'x', type: 'function', function: { name: 'retrieve_ref', arguments: '{}' } }],
+    });
+  });
+});
+
 describe('arguments that are no JSON object', () => {
   it.each(['{"ref": ', '[]', '"ref"', 'null', ''])('are sent as an empty one: %j', (args) => {
     const { turns, shown } = turnsOf();
