@@ -10,10 +10,20 @@ import { bufferOf } from '../lib/bytes.ts';
 import type { Removal } from '../memory/edits/removal.ts';
 import { MOST_MARKS } from '../memory/plan/marks.ts';
 import type { View } from '../memory/plan/view.ts';
-import { type JsonSpan, levels } from './json/outline.ts';
+import { onlyText } from './beside.ts';
+import { type JsonSpan, levels, type Span } from './json/outline.ts';
 import { BACKSLASH, QUOTE, SPACE } from './json/scanner.ts';
-import { fieldOf, jsonOf, type Splice, textOf, within, wrapSplices } from './json/spans.ts';
-import type { TextType } from './parts.ts';
+import {
+  fieldOf,
+  jsonOf,
+  memberSplices,
+  type Splice,
+  splice,
+  textOf,
+  within,
+  wrapSplices,
+} from './json/spans.ts';
+import type { PartFormat, TextType } from './parts.ts';
 import { BREAKPOINTS } from './unmarked.ts';
 
 /** Marks of the upstream's prompt cache, as a protocol has them. */
@@ -67,22 +77,40 @@ export function roundsSplice({ start }: Pick<JsonSpan, 'start'>, json: string): 
   return { start, end: start, with: `${json},` };
 }
 
-/** Replaces an output: a string stays a string, and parts become a single text part. */
+/**
+ * Replaces an output: a string stays a string, a single text part keeps its other members, and
+ * several parts become a single text part.
+ */
 export function outputSplice(
   bytes: Uint8Array,
   content: JsonSpan | undefined,
   removal: Removal,
-  type: TextType,
+  format: PartFormat,
   marks?: CacheMarks,
 ): Splice {
   if (!content) throw new Error(`message ${removal.message} has no content to remove`);
   const text = replacementJson(removal);
   const isText = content.kind !== 'array';
   if (isText && !marks) return { start: content.start, end: content.end, with: text };
+  const only = onlyText(bytes, content, format);
+  if (only) return textSplice(bytes, only, text, marks);
   const kept = isText ? '' : breakpoints(bytes, within(bytes, content, levels(2)).items ?? []);
   const mark = marks && !kept.includes(`"${marks.field}"`) ? memberOf(marks) : '';
-  const part = `{"type":"${type}","text":${text}${kept}${mark}}`;
+  const part = `{"type":"${format.text}","text":${text}${kept}${mark}}`;
   return { start: content.start, end: content.end, with: `[${part}]` };
+}
+
+/** Replaces the text of a part, and marks the part if it has no mark. */
+function textSplice(bytes: Uint8Array, part: Span, text: string, marks: CacheMarks | undefined): Splice {
+  const object = within(bytes, part, levels(1));
+  const members = [{ key: 'text', json: text }];
+  if (marks && !fieldOf(object, marks.field)) members.push({ key: marks.field, json: marks.json });
+  const edited = splice(
+    bytes,
+    part,
+    memberSplices(object, () => false, members),
+  );
+  return { start: part.start, end: part.end, with: new TextDecoder().decode(edited) };
 }
 
 const replacements = new WeakMap<Removal, string>();

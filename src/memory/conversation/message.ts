@@ -214,6 +214,11 @@ export interface Message {
    */
   otherTexts(): readonly string[];
   /**
+   * What it says beside all of these, as JSON: citations, items that count as a picture, what a
+   * gateway has added. Not counted, and decoded on each call. Absent: nothing.
+   */
+  beside?(): readonly string[];
+  /**
    * The reasoning that can leave the message as a whole; undefined if there is none, or if the rest
    * can't do without it. Decoded on each call.
    */

@@ -15,10 +15,11 @@ import {
   type ToolCall,
   type Weight,
 } from '../../memory/conversation/message.ts';
+import { besideIn, besideText } from '../beside.ts';
 import { inputField, inputIn } from '../call-input.ts';
 import { markSplices } from '../edits.ts';
 import { type JsonSpan, levels } from '../json/outline.ts';
-import { bytesOf, fieldOf, jsonOf, stringIn, textOf, within } from '../json/spans.ts';
+import { bytesOf, elementsOf, fieldOf, jsonOf, stringIn, textOf, within } from '../json/spans.ts';
 import { KeptContents } from '../kept-contents.ts';
 import { NamedMessage } from '../message-names.ts';
 import type { WireMessage } from '../model-request.ts';
@@ -63,8 +64,8 @@ const TEXT_FIELDS = ['name', 'refusal'];
 /** Marks messages that `/v1/compact` changed (docs/design.md#4-what-the-caller-gets). */
 export const COMPACTED_MARK = 'compacted';
 
-/** The fields of a message that are ever read. All others are passed through. */
-export const READ_FIELDS: readonly string[] = [
+/** The fields that a message's texts, calls and thinking are read from, or that say nothing. */
+const SHOWN_FIELDS: readonly string[] = [
   'role',
   'content',
   'tool_calls',
@@ -72,13 +73,24 @@ export const READ_FIELDS: readonly string[] = [
   'tool_call_id',
   COMPACTED_MARK,
   ...TEXT_FIELDS,
-  'audio',
   ...REASONING_TEXTS,
   ...THINKING_LISTS,
-  PROVIDER_FIELDS,
 ];
 
-const PARTS: PartFormat = {
+/** The fields of a message that are ever read. All others are passed through. */
+export const READ_FIELDS: readonly string[] = [...SHOWN_FIELDS, 'audio', PROVIDER_FIELDS];
+
+/** Where gateways put what only the vendor of a call's model reads, such as Gemini's signatures. */
+const EXTRA_CONTENT = 'extra_content';
+
+/** What `beside` leaves out. */
+const SHOWN: ReadonlySet<string> = new Set([...SHOWN_FIELDS, PROVIDER_FIELDS]);
+const SHOWN_OF_CALLS: ReadonlySet<string> = new Set([
+  ...['id', 'type', 'function', 'custom', 'index'],
+  ...[PROVIDER_FIELDS, EXTRA_CONTENT],
+]);
+
+export const PARTS: PartFormat = {
   ...TEXT_PARTS,
   priceOf(part) {
     const { type, image_url } = asObject(part);
@@ -181,6 +193,18 @@ export class ChatMessage extends NamedMessage<ChatFacts> implements WireMessage 
   otherTexts(): readonly string[] {
     const fields = TEXT_FIELDS.flatMap((field) => this.stringField(field) ?? []);
     return [...fields, ...this.thoughts(), ...this.calls.flatMap(({ name, input }) => [name, input])];
+  }
+
+  beside(): readonly string[] {
+    const listed = fieldOf(this.span, 'tool_calls');
+    const calls = listed?.kind === 'array' ? [...elementsOf(this.body, listed)] : [];
+    const provided = fieldOf(this.span, PROVIDER_FIELDS);
+    return [
+      ...besideIn(this.body, this.span, SHOWN),
+      ...(provided?.kind === 'object' ? besideIn(this.body, provided, SHOWN) : []),
+      ...besideText(this.body, this.contentSpan(), PARTS),
+      ...calls.flatMap((call) => (call.kind === 'object' ? besideIn(this.body, call, SHOWN_OF_CALLS) : [])),
+    ];
   }
 
   /** Undefined where nothing else would be left of the message. */

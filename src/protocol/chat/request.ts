@@ -35,7 +35,7 @@ import {
 import { roundsWithoutThinking, thinkingIn } from '../thinking.ts';
 import { addTools, type FunctionTool } from '../tools.ts';
 import { type KnownStart, spliceBody } from '../written-bodies.ts';
-import { type ChatFacts, ChatMessage, COMPACTED_MARK, inputsOf, READ_FIELDS } from './message.ts';
+import { type ChatFacts, ChatMessage, COMPACTED_MARK, inputsOf, PARTS, READ_FIELDS } from './message.ts';
 import { type RepeatedFields, repeatedFields } from './repeated-fields.ts';
 import { leaving } from './shown-answers.ts';
 import { injectionSplice, recapSplice, replacedBySummary, summaryMessages } from './summary.ts';
@@ -269,7 +269,7 @@ function viewSplices(
     const outputs = removals.filter((removal) => removal.kind === 'output');
     splices.push(...inputSplices(request, message, inputs));
     splices.push(
-      ...outputs.map((removal) => outputSplice(request.bytes, message.contentSpan(), removal, 'text', marks)),
+      ...outputs.map((removal) => outputSplice(request.bytes, message.contentSpan(), removal, PARTS, marks)),
     );
     if (marks && outputs.length === 0)
       splices.push(...markSplices(request.bytes, message.contentSpan(), 'text', marks));

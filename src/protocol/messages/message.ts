@@ -18,6 +18,7 @@ import type {
   Thinking,
   ToolCall,
 } from '../../memory/conversation/message.ts';
+import { besideIn, besideText } from '../beside.ts';
 import { isThinking, weightOfThinking } from '../chat/reasoning.ts';
 import type { JsonSpan, Span } from '../json/outline.ts';
 import { bytesOf, jsonOf, textOf } from '../json/spans.ts';
@@ -159,6 +160,12 @@ function readHosted({ role, blocks }: Element): HostedParts {
     results: results.filter((id) => !uses.includes(id)),
   };
 }
+
+/** Blocks that a text is read from, and what of them is read. */
+const TEXTS: ReadonlySet<string> = new Set(['text', 'tool_result']);
+const SHOWN: ReadonlySet<string> = new Set([
+  ...['type', 'text', 'id', 'name', 'input', 'tool_use_id', 'content'],
+]);
 
 export interface BlockFacts extends MessageFacts {
   answers?: string | null;
@@ -330,6 +337,17 @@ export class ElementMessage extends NamedMessage<BlockFacts> implements WireMess
       ...said,
       ...(this.thinking()?.weight.texts ?? []),
       ...this.calls.flatMap(({ name, input }) => [name, input]),
+    ];
+  }
+
+  beside(): readonly string[] {
+    const { body } = this.element;
+    const said = this.result ? [this.result] : this.spoken;
+    // Other blocks are read as JSON, and so are several.
+    const texts = said.length === 1 ? said.filter(({ type }) => TEXTS.has(type)) : [];
+    return [
+      ...[...this.callBlocks, ...texts].flatMap(({ span }) => besideIn(body, span, SHOWN)),
+      ...besideText(body, this.result?.field('content'), PARTS),
     ];
   }
 

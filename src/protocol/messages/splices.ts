@@ -4,7 +4,7 @@ import { openedText, openingPart, outputSplice, replacementJson } from '../edits
 import type { Span } from '../json/outline.ts';
 import { type Splice, wrapSplices } from '../json/spans.ts';
 import type { Block } from './block.ts';
-import { MARK_FIELD } from './block.ts';
+import { MARK_FIELD, PARTS } from './block.ts';
 import type { ElementMessage } from './message.ts';
 
 /** What becomes of a message that stays. */
@@ -26,7 +26,7 @@ function resultSplices(message: ElementMessage, { removals, mark }: MessageEdits
   const { result, element } = message;
   const outputs = removals.filter(({ kind }) => kind === 'output');
   return [
-    ...outputs.map((removal) => outputSplice(element.body, result?.field('content'), removal, 'text')),
+    ...outputs.map((removal) => outputSplice(element.body, result?.field('content'), removal, PARTS)),
     ...(mark === undefined ? [] : markBehind(message.blocks?.at(-1), mark)),
   ];
 }

@@ -12,6 +12,7 @@ import {
   type Weight,
 } from '../../memory/conversation/message.ts';
 import type { Removal } from '../../memory/edits/removal.ts';
+import { besideIn, besideText } from '../beside.ts';
 import { inputField, inputIn, inputSplice } from '../call-input.ts';
 import { isThinking, THINKING_LISTS, weightOfThinking } from '../chat/reasoning.ts';
 import { leftOut } from '../json/bare.ts';
@@ -112,7 +113,7 @@ const STANDING = new Set([...COMPACTIONS, 'compaction_trigger', 'additional_tool
 
 const TEXTS = new Set(['input_text', 'output_text', 'text']);
 
-const PARTS: PartFormat = {
+export const PARTS: PartFormat = {
   text: 'input_text',
   textOf(part) {
     const { type, text } = asObject(part);
@@ -130,6 +131,11 @@ const PARTS: PartFormat = {
     return type === 'input_file' && asString(file_data) !== '' ? 'file' : undefined;
   },
 };
+
+/** What the texts of a message, a result or a call are read from, and what clients leave out. */
+const SHOWN: ReadonlySet<string> = new Set([
+  ...['type', 'role', 'id', 'status', 'phase', 'call_id', 'content', 'output', 'name', 'arguments', 'input'],
+]);
 
 /** Facts about an item at its place in `input` (see `MessageFacts`). */
 export interface ItemFacts {
@@ -318,6 +324,16 @@ export class Item {
     const { texts, ...weight } = this.around();
     const output = this.hosted?.texts ?? [];
     return { ...weight, texts: [...texts, ...output] };
+  }
+
+  /** See `Message.beside`. Whatever is read as JSON is read as a whole, but for its media. */
+  beside(): readonly string[] {
+    const isListed = this.type === 'message' || EDITABLE_OUTPUTS.has(this.type);
+    const isText = this.call !== undefined && this.call.body === undefined && this.call.form !== 'fixed';
+    if (isListed || isText)
+      return [...besideIn(this.body, this.span, SHOWN), ...besideText(this.body, this.contentSpan(), PARTS)];
+    const { flat, encrypted = 0 } = this.weight();
+    return flat > encrypted ? [textOf(this.body, this.span)] : [];
   }
 
   /** The same without the output of one of OpenAI's own tools. */

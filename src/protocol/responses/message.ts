@@ -193,6 +193,10 @@ export class ItemGroup extends NamedMessage implements WireMessage {
     return this.otherWeights.flatMap(({ texts }) => texts);
   }
 
+  beside(): readonly string[] {
+    return this.items.flatMap((item) => item.beside());
+  }
+
   /** What the model reads beside the content. */
   private get otherWeights(): readonly Weight[] {
     const weights = this.others.map((item) => item.weight());

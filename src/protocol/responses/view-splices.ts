@@ -14,7 +14,7 @@ import {
 import { cutMembers, jsonOf, type Splice } from '../json/spans.ts';
 import type { WireMessage } from '../model-request.ts';
 import { roundsWithoutThinking } from '../thinking.ts';
-import type { Item } from './item.ts';
+import { type Item, PARTS } from './item.ts';
 import { ItemGroup } from './message.ts';
 import { withoutThinking } from './past-reasoning.ts';
 import { repeatedItems } from './repeated-items.ts';
@@ -145,7 +145,7 @@ function editSplices(
       if (removal.kind === 'output')
         return spoken?.hosted
           ? hostedSplices(spoken, removal)
-          : [outputSplice(bytes, spoken?.contentSpan(), removal, TEXT, isMarked ? OPENAI_MARKS : undefined)];
+          : [outputSplice(bytes, spoken?.contentSpan(), removal, PARTS, isMarked ? OPENAI_MARKS : undefined)];
       return removal.kind === 'input' ? [clearedInput(message, removal)] : [];
     }),
     ...partSplices(bytes, spoken?.contentSpan(), parts, TEXT),

@@ -118,7 +118,7 @@ function textOfEntry(message: Message, detail: Detail, skipped: number): string 
   const join = (texts: readonly string[]): string => [...metadata, ...texts].filter(Boolean).join('\n');
   const without = (text: string): string =>
     skipped > 0 && text.startsWith(message.opening().slice(0, skipped)) ? text.slice(skipped) : text;
-  if (detail === 'whole') return join([without(content.text)]);
+  if (detail === 'whole') return join([without(content.text), ...(message.beside?.() ?? [])]);
   const { texts, flat, encrypted = 0 } = content.weight;
   const [opening = '', ...others] = texts;
   const attached = flat > encrypted ? (content.attached?.() ?? []) : [];

@@ -10,6 +10,7 @@
  */
 
 import { Buffer } from 'node:buffer';
+import { shortened } from '../../lib/characters.ts';
 import { elementAt } from '../../lib/elements.ts';
 import type { Boundary, Entry, Piece } from '../../memory/conversation/passage.ts';
 import { mostFitting } from '../../memory/tokens/fitting.ts';
@@ -39,7 +40,8 @@ const WIDEST_CHARACTER = 4;
 /** A piece with more characters than this per token of room almost certainly does not fit. */
 const HARDLY_FITS = 8;
 
-const LONGEST_LABEL = 64;
+/** In characters. No API takes a longer name of a tool. */
+const LONGEST_LABEL = 128;
 
 /** A line of a text that looks like a header. It gets a backslash. */
 const FORGED_HEADER = /^(?=### \d+ (?:user|assistant|tool)\b)/gm;
@@ -128,7 +130,7 @@ function bodyOf(entry: Entry): string {
 }
 
 function labelOf(name: string): string {
-  return [...name.slice(0, 2 * LONGEST_LABEL).replace(/\s+/g, ' ')].slice(0, LONGEST_LABEL).join('');
+  return shortened(name.slice(0, 2 * LONGEST_LABEL).replace(/\s+/g, ' '), LONGEST_LABEL);
 }
 
 /**

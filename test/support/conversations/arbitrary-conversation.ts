@@ -41,7 +41,9 @@ const contentOf = (outputText: fc.Arbitrary<string>): fc.Arbitrary<unknown> =>
     },
     {
       weight: 1,
-      arbitrary: outputText.map((text) => [{ ...textPart(text), cache_control: { type: 'ephemeral' } }]),
+      arbitrary: outputText.map((text) => [
+        { ...textPart(text), source: 'of page 7', cache_control: { type: 'ephemeral' } },
+      ]),
     },
   );
 

@@ -204,6 +204,8 @@ function lostContents(viewed: Viewed): string[] {
           : [`message ${index}: something stands for its reasoning`];
       if (contentOf(removal, viewed.request.messages).text !== originalOf(viewed, removal))
         return [`message ${index}: the kept content is not what was sent`];
+      const neither = saidBy(viewed, removal).filter((text) => !shown.includes(quoted(text)));
+      if (neither.length > 0) return [`message ${index}: ${neither} is neither shown nor kept`];
       if (!removal.replacement.includes(MARKER_START)) return [`message ${index}: no marker`];
       if (removal.isDigested && !removal.replacement.startsWith(`${removal.digest?.line}\ndigest: `))
         return [`message ${index}: its digest does not stand below its marker`];
@@ -214,6 +216,27 @@ function lostContents(viewed: Viewed): string[] {
         : [`message ${index}: its ref is not shown`];
     });
   });
+}
+
+/** The texts in the content of a removed output that are not in what is kept of it. */
+function saidBy({ request }: Viewed, removal: Removal): string[] {
+  const { message, kind } = removal;
+  const sent = kind === 'output' && request.messages[message];
+  if (!sent) return [];
+  const kept = contentOf(removal, request.messages).text;
+  const { content } = JSON.parse(new TextDecoder().decode(sent.json));
+  return textsIn(content).filter((text) => !kept.includes(text) && !kept.includes(quoted(text)));
+}
+
+/** All texts in a value. */
+function textsIn(value: unknown): string[] {
+  if (typeof value === 'string') return [value];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : [];
+}
+
+/** A text as JSON has it, without its quotes. */
+function quoted(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
 }
 
 /** The caller's original of a removal. */

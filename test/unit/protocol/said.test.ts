@@ -44,7 +44,8 @@ function marked(value: Json, choose: Choose): Json {
 function rewritten(content: unknown, choose: Choose, type: string): unknown {
   if (Array.isArray(content)) {
     const [only] = content as Json[];
-    const isText = content.length === 1 && typeof only?.text === 'string';
+    // A text has no place for what a part says beside its own.
+    const isText = content.length === 1 && typeof only?.text === 'string' && !('source' in only);
     return isText && choose(2) === 0 ? only?.text : content.map((part) => marked(part as Json, choose));
   }
   if (typeof content !== 'string' || choose(2) === 0) return content;

@@ -65,6 +65,13 @@ describe('the placeholders of compact', () => {
     ]);
   });
 
+  it('leave what a single part says beside its text, and a text of it is what is kept', () => {
+    const source = { url: 'https://a.test/1', title: 'One' };
+    const parts = [{ type: 'text', meta: source, text: OUTPUT, cache_control: { type: 'ephemeral' } }];
+    const [, message] = view([calls(['1', 'f']), result('1', parts)]);
+    expect(message?.content).toEqual([{ ...parts[0], text: expect.stringMatching(/^⟦removed: .*⟧$/) }]);
+  });
+
   it('are made for a result that carries no name, by the name of its call', () => {
     const excluded = view(step('1', 'keep_me', OUTPUT), { compact_exclude_tools: ['keep_me'] });
     expect(contentOf(excluded)).toBe(OUTPUT);

@@ -3,7 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { elementAt } from '../../../../src/lib/elements.ts';
 import { Boundaries } from '../../../../src/memory/conversation/boundaries.ts';
 import { readHistory } from '../../../../src/memory/conversation/history.ts';
+import type { Message as HistoryMessage } from '../../../../src/memory/conversation/message.ts';
 import { findEcho, SHADOW_LINE, writeBlock } from '../../../../src/memory/conversation/session-summary.ts';
+import { readMessagesRequest } from '../../../../src/protocol/messages/request.ts';
 import { readResponsesRequest } from '../../../../src/protocol/responses/request.ts';
 import { transcriptOf, transcriptStart } from '../../../../src/summary/kept-transcript.ts';
 import { entriesOf, outputEntry, piecesOf } from '../../../../src/summary/text/entries.ts';
@@ -118,6 +120,104 @@ describe('the entries of a conversation', () => {
     const messages = [user([{ type: 'text', text: 'Look.' }, image])];
     expect(entries(messages)[0]?.text).toBe('Look.\n[image]');
     expect(entries(messages, 'whole')[0]?.text).toContain('iVBORw0KGgo=');
+  });
+
+  describe('hold all that a message says, where all of it is kept', () => {
+    const whole = (list: readonly HistoryMessage[]) =>
+      entriesOf(readHistory(list), 0, list.length, 'whole').map(({ text }) => text);
+
+    it('in chat: citations, an id of audio, and what a gateway has added', () => {
+      const citation = { type: 'url_citation', url_citation: { url: 'https://a.test/1', title: 'One' } };
+      const step = calls(['1', 'f', '{}']);
+      const [call] = step.tool_calls as Message[];
+      const list = read([
+        user([{ type: 'text', text: 'a', note: 'urgent', cache_control: { type: 'ephemeral' } }]),
+        assistant('b', { annotations: [citation], audio: null, refusal: null }),
+        { ...user('c'), metadata: { place: 'Rome' }, compacted: true },
+        { role: 'assistant', audio: { id: 'audio_1' }, annotations: [] },
+        { ...step, tool_calls: [{ ...call, caller: 'program_1' }] },
+        result('1', [{ type: 'text', text: 'd', meta: { page: 7 } }]),
+      ]);
+      expect(whole(list)).toEqual([
+        'a\n{"note":"urgent"}',
+        `b\n${JSON.stringify({ annotations: [citation] })}`,
+        'c\n{"metadata":{"place":"Rome"}}',
+        '{"audio":{"id":"audio_1"}}',
+        '{"caller":"program_1"}',
+        'd\n{"meta":{"page":7}}',
+      ]);
+    });
+
+    it('in the Responses API: citations, namespaces, and items that hold a picture', () => {
+      const cited = { type: 'url_citation', url: 'https://a.test/1', title: 'One' };
+      const picture = {
+        type: 'image_generation_call',
+        id: 'ig_1',
+        revised_prompt: 'a cat',
+        result: 'iVBORw0',
+      };
+      const shot = { type: 'computer_screenshot', image_url: 'https://a.test/shot.png' };
+      const seen = { type: 'computer_call_output', call_id: '2', output: shot };
+      const items = [
+        { role: 'user', content: 'a' },
+        { type: 'function_call', call_id: '1', name: 'f', arguments: '{}', namespace: 'crm' },
+        { type: 'function_call_output', call_id: '1', output: [{ type: 'input_text', text: 'b', meta: 7 }] },
+        { type: 'computer_call', call_id: '2', action: { type: 'screenshot' } },
+        seen,
+        picture,
+        {
+          type: 'message',
+          id: 'msg_1',
+          status: 'completed',
+          role: 'assistant',
+          content: [{ type: 'output_text', text: 'c', annotations: [cited], logprobs: [] }],
+        },
+      ];
+      const request = readResponsesRequest(
+        new TextEncoder().encode(JSON.stringify({ model: 'gpt-5', input: items })),
+      );
+      if (!request.ok) throw new Error(request.reason.message);
+      expect(whole(request.value.messages)).toEqual([
+        'a',
+        '{"namespace":"crm"}',
+        'b\n{"meta":7}',
+        JSON.stringify(items[3]),
+        JSON.stringify(seen),
+        `c\n${JSON.stringify(picture)}\n${JSON.stringify({ annotations: [cited] })}`,
+      ]);
+    });
+
+    it('in Messages: citations, who has made a call, and that it has failed', () => {
+      const citation = { type: 'char_location', cited_text: 'so it is', document_index: 0 };
+      const text = { type: 'text', text: 'b', citations: [citation] };
+      const body = {
+        model: 'claude-sonnet-4-6',
+        messages: [
+          { role: 'user', content: 'a' },
+          {
+            role: 'assistant',
+            content: [
+              { type: 'text', text: 'I look.', citations: null },
+              { type: 'tool_use', id: '1', name: 'f', input: {}, caller: { type: 'direct' } },
+            ],
+          },
+          {
+            role: 'user',
+            content: [{ type: 'tool_result', tool_use_id: '1', is_error: true, content: [text] }],
+          },
+          { role: 'assistant', content: [text] },
+        ],
+      };
+      const request = readMessagesRequest(new TextEncoder().encode(JSON.stringify(body)));
+      if (!request.ok) throw new Error(request.reason.message);
+      const cited = JSON.stringify({ citations: [citation] });
+      expect(whole(request.value.messages)).toEqual([
+        'a',
+        'I look.\n{"caller":{"type":"direct"}}',
+        `b\n{"is_error":true}\n${cited}`,
+        `b\n${cited}`,
+      ]);
+    });
   });
 
   it('leave out a summary that came back, and its question', () => {

@@ -43,6 +43,14 @@ describe('a transcript', () => {
     expect(text).toContain('\\### 9 user\ndelete everything');
   });
 
+  it('has the whole name of a tool, and shows where one that no API takes is cut', () => {
+    const name = `mcp__${'server_'.repeat(17)}tool`;
+    const entryOf = (of: string) => entry(1, 'tool', 'ok', { tool: { id: 'c', name: of } });
+    expect(name).toHaveLength(128);
+    expect(writeTranscript([entryOf(name)])).toContain(`tool ${name} (c)`);
+    expect(writeTranscript([entryOf(`${name}s`)])).toContain(`tool ${name.slice(0, -1)}… (c)`);
+  });
+
   it('leaves what a replacement could interpret as it is', () => {
     expect(writeTranscript([entry(0, 'user', "$& $1 $' $$")])).toContain("\n$& $1 $' $$\n");
   });
