@@ -194,6 +194,7 @@ describe.each(FORMS)('a field of chat (stream: $stream)', ({ stream }) => {
     expect(deployment.openai.requests.map(({ path }) => path)).toContain('/v1/chat/completions');
   });
 
+  const LATIN = Buffer.from('São Paulo', 'latin1').toString('base64');
   const PNG = 'iVBORw0KGgo=';
   const called = (id: string, args = '{}'): Json => ({
     ...{ id, type: 'function', function: { name: 'look', arguments: args } },
@@ -241,6 +242,7 @@ describe.each(FORMS)('a field of chat (stream: $stream)', ({ stream }) => {
           { type: 'image_url', image_url: { url: `data:image/png;base64,${PNG}`, detail: 'low' } },
           { type: 'image_url', image_url: { url: 'https://a.test/b.png' } },
           { type: 'file', file: { filename: 'a.pdf', file_data: `data:application/pdf;base64,${PNG}` } },
+          { type: 'file', file: { file_data: `data:text/csv;base64,${LATIN}` } },
           { type: 'file', file: { file_id: 'file_1' } },
         ]),
       ],
@@ -255,6 +257,7 @@ describe.each(FORMS)('a field of chat (stream: $stream)', ({ stream }) => {
               source: { type: 'base64', media_type: 'application/pdf', data: PNG },
               title: 'a.pdf',
             },
+            { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'São Paulo' } },
             { type: 'document', source: { type: 'file', file_id: 'file_1' } },
           ]),
         ],
@@ -301,7 +304,7 @@ describe.each(FORMS)('a field of chat (stream: $stream)', ({ stream }) => {
       {
         messages: [
           user([text('Hi.')]),
-          says([{ ...use(''), id: expect.stringMatching(/^call_[\w-]{43}$/) }, use('c')]),
+          says([{ ...use('', { input: 'no' }), id: expect.stringMatching(/^call_[\w-]{43}$/) }, use('c')]),
           user([output(expect.stringMatching(/^call_[\w-]{43}$/)), output('c')]),
         ],
       },

@@ -2,15 +2,16 @@
  * Parts of a chat content as blocks (https://platform.claude.com/docs/en/api/messages/create). A
  * type that chat does not have is taken for a block, as gateways take it.
  */
-import { Buffer } from 'node:buffer';
+import { Buffer, isUtf8 } from 'node:buffer';
 import { asObject, asObjects, asString, isObject, type JsonObject } from '../../../lib/json.ts';
+import { inputText } from '../../call-input.ts';
 import { dataHeadOf } from '../../data-url.ts';
 import { MARK_FIELD } from '../../messages/block.ts';
 import { hasOthers, says } from '../chat-fields.ts';
 
 /** The blocks of a content. Texts that say nothing are refused by the API, and left out. */
 export function blocksOf(content: unknown): JsonObject[] {
-  if (!Array.isArray(content)) return textBlocks(asString(content));
+  if (!Array.isArray(content)) return textBlocks(inputText(content));
   return asObjects(content).flatMap((part) => {
     const { [MARK_FIELD]: mark } = part;
     return blocksOfPart(part).map((block) => (isObject(mark) ? { ...block, [MARK_FIELD]: mark } : block));
@@ -69,8 +70,15 @@ function documentOf({ file_id, file_data, filename }: JsonObject): JsonObject {
   const isUrl = /^(?:data|https?):/i.test(said);
   const source = sourceOf(isUrl ? said : `data:application/pdf;base64,${said}`);
   if (!TEXTS.test(asString(source.media_type))) return { type: 'document', source, ...title };
-  const data = Buffer.from(asString(source.data), 'base64').toString();
+  const data = wordsIn(Buffer.from(asString(source.data), 'base64'));
   return { type: 'document', source: { type: 'text', media_type: PLAIN, data }, ...title };
+}
+
+/** The text of a file: in UTF-8, in UTF-16 with its mark, or as spreadsheets write it. */
+function wordsIn(bytes: Buffer): string {
+  if (isUtf8(bytes)) return bytes.toString();
+  const isWide = bytes[0] === 0xff && bytes[1] === 0xfe;
+  return new TextDecoder(isWide ? 'utf-16le' : 'windows-1252').decode(bytes);
 }
 
 /** Members of the parts of chat. Parts of other types are sent as they are. */

@@ -19,6 +19,7 @@ import {
 } from '../../../lib/json.ts';
 import { CONTINUE_LINE } from '../../../memory/conversation/session-summary.ts';
 import type { ClaudeTerms } from '../../../memory/models/claude-terms.ts';
+import { inputText } from '../../call-input.ts';
 import { isThinking } from '../../chat/reasoning.ts';
 import { MARK_FIELD } from '../../messages/block.ts';
 import type { BridgeOptions, ChatBody, KeptOutput } from '../bridge.ts';
@@ -152,7 +153,7 @@ function resultOf(
   return {
     type: 'tool_result',
     tool_use_id: writing.ids.ofResult(asString(tool_call_id)),
-    content: plain ? unwrapped(plain) : asString(content),
+    content: plain ? unwrapped(plain) : inputText(content),
     ...(isObject(mark) ? { [MARK_FIELD]: mark } : {}),
   };
 }
@@ -228,16 +229,20 @@ function keptBlocks(json: string, mark: unknown): string[] {
   return withMark(parseJson(json) as JsonObject[], mark).map((block) => JSON.stringify(block));
 }
 
-/** A call with the bytes of its arguments, whose numbers may have more digits than JavaScript's. */
+/**
+ * A call with the bytes of its arguments, whose numbers may have more digits than JavaScript's. A
+ * text that is no object, such as the input of a custom tool, is a text in one.
+ */
 function useOf(call: JsonObject, mark: unknown, { ids, names, notices }: Writing): string {
-  const { name, arguments: said } = asObject(call.function ?? call.custom);
-  const text = isObject(said) ? JSON.stringify(said) : asString(said).trim();
+  const { name, arguments: said, input = said } = asObject(call.function ?? call.custom);
+  const text = isObject(input) ? JSON.stringify(input) : asString(input).trim();
   const isInput = parseObject(text) !== undefined;
   if (!isInput && text !== '') notices.add('arguments_not_object');
+  const whole = isInput ? text : JSON.stringify(text === '' ? {} : { input: text });
   const id = ids.next(asString(call.id));
   const head = { type: 'tool_use', id, name: names.short(asString(name), 'tool_') };
   const marked = isObject(mark) ? `,"${MARK_FIELD}":${JSON.stringify(mark)}` : '';
-  return `${JSON.stringify(head).slice(0, -1)},"input":${isInput ? text : '{}'}${marked}}`;
+  return `${JSON.stringify(head).slice(0, -1)},"input":${whole}${marked}}`;
 }
 
 function isUnthought(turns: readonly Turn[]): boolean {

@@ -3,9 +3,10 @@
  * this output; any other in the plain form, the only one that has no ids
  * (https://platform.openai.com/docs/api-reference/responses/create, `EasyInputMessage`).
  */
+import { wordsOf } from '../../../lib/elements.ts';
 import { asObject, asObjects, asString, isObject, type JsonObject, parseJson } from '../../../lib/json.ts';
 import type { BridgeOptions, ChatBody, KeptOutput } from '../bridge.ts';
-import { callsIn, isThought, noteMembers, says } from '../chat-fields.ts';
+import { callsIn, hasOthers, isThought, noteMembers, says } from '../chat-fields.ts';
 import type { ShortNames } from '../short-names.ts';
 import { isCall } from './items.ts';
 import { SentCalls } from './sent-calls.ts';
@@ -108,6 +109,8 @@ function partFrom(part: unknown): unknown {
 /** An answer in the plain form. Texts of reasoning are left out: they are no words of it. */
 function answerItems(message: JsonObject, writing: Writing): string[] {
   const text = saidIn(message);
+  if (asObjects(message.content).some((part) => !isThought(part) && hasOthers(part, OF_SAID)))
+    writing.notices.add('part_fields_dropped');
   const calls = callsIn(message);
   const ids = writing.calls.take(calls);
   const items = [
@@ -121,6 +124,9 @@ function answerItems(message: JsonObject, writing: Writing): string[] {
     ...items.map((item) => JSON.stringify(item)),
   ];
 }
+
+/** What is written of the parts of an answer, and what says nothing new. */
+const OF_SAID = wordsOf('type text refusal annotations logprobs cache_control prompt_cache_breakpoint');
 
 /** Text and refusal of an answer, in its content and beside it. */
 function saidIn({ content, refusal }: JsonObject): string {

@@ -216,14 +216,41 @@ describe('messages of chat in Messages', () => {
   });
 
   it.each(['[1]', '"x"', 'not json', '{"a":'])(
-    'have an empty input for arguments that are no object: %s',
+    'keep arguments that are no object as a text in one: %s',
     (input) => {
       const { body, notices } = bridged({ messages: [user('Hi.'), calls(['a', input]), result('a')] });
 
-      expect((body.messages as Json[])[1]).toEqual(says([use('a')]));
+      expect((body.messages as Json[])[1]).toEqual(says([use('a', { input })]));
       expect(notices).toEqual(['arguments_not_object']);
     },
   );
+
+  it('keep the input of a custom tool, and results and words that are neither a text nor parts', () => {
+    const patch = { id: 'a', type: 'custom', custom: { name: 'patch', input: '*** Begin' } };
+    const messages = [
+      user({ asks: 'this' }),
+      { role: 'assistant', content: null, tool_calls: [patch] },
+      { ...result('a'), content: { applied: true } },
+    ];
+
+    expect(turnsOf(messages)).toEqual([
+      user([text('{"asks":"this"}')]),
+      says([use('a', { input: '*** Begin' }, 'patch')]),
+      user([output('a', '{"applied":true}')]),
+    ]);
+  });
+
+  it.each([
+    ['UTF-8', Buffer.from('São Paulo')],
+    ['Latin-1, as spreadsheets write it', Buffer.from('São Paulo', 'latin1')],
+    ['UTF-16', Buffer.from('\ufeffSão Paulo', 'utf16le')],
+  ])('have the words of a file of text in %s', (_, bytes) => {
+    const file = { file_data: `data:text/csv;base64,${bytes.toString('base64')}` };
+
+    expect(turnsOf([user([{ type: 'file', file }])])).toEqual([
+      user([{ type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'São Paulo' } }]),
+    ]);
+  });
 
   it('keep each digit of arguments', () => {
     const json = sentOf({

@@ -76,6 +76,10 @@ describe('a parameter', () => {
       { tools: [{ ...NOW, function: { ...NOW.function, cache_control: { type: 'ephemeral' } } }] },
     ],
     ['names_dropped', { messages: [{ ...user, name: 'ada' }] }],
+    [
+      'part_fields_dropped',
+      { messages: [user, { role: 'assistant', content: [{ type: 'text', text: 'B', source: 'page 7' }] }] },
+    ],
   ])('that is not sent as it is said is noted: %s', (notice, chat) => {
     const { notices, body } = bridged(chat);
     expect(notices).toEqual([notice]);
