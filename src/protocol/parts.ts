@@ -252,14 +252,14 @@ function knownWeightOf(part: unknown, format: PartFormat): string | number | und
  * Members that refer to media or hold them, in any kind of item. Inside other strings, base64
  * counts as text.
  */
-const MEDIA_KEY = /^(?:image_|file_|audio_)?(?:url|data|uri)$/;
+const MEDIA_KEY = /^(?:\w+_)?(?:url|data|uri)$/;
 const DATA_URL = /^data:([a-z]*)\/?[^,]{0,200},/i;
 const AUDIO_FORMATS = new Set(['wav', 'mp3', 'flac', 'opus', 'aac', 'pcm16']);
 const IMAGES = new Set(['image', 'image_url', 'input_image', 'output_image', 'computer_screenshot']);
 
 /** Whether a JSON text may hold media. If false, it holds none. */
 export function mayHoldMedia(json: string): boolean {
-  return /"(?:image_|file_|audio_)?(?:url|data|uri)"/.test(json);
+  return /"(?:\w+_)?(?:url|data|uri)"/.test(json);
 }
 
 /**

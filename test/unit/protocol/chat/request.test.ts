@@ -85,6 +85,19 @@ describe('the weight of a chat message', () => {
     expect(low?.content().weight).toEqual({ texts: [], flat: 85 });
   });
 
+  // Mistral's (`document-mistral` in `tests/models/cassettes/test_multimodal_tool_returns` of
+  // https://github.com/pydantic/pydantic-ai), and OpenRouter's
+  // (https://openrouter.ai/docs/features/multimodal/videos).
+  it.each([
+    ['a document', { type: 'document_url', document_url: `data:application/pdf;base64,${'A'.repeat(9_000)}` }],
+    ['a video', { type: 'video_url', video_url: { url: `data:video/mp4;base64,${'A'.repeat(9_000)}` } }],
+  ])('is a flat rate for %s that is data, in any vendor’s part', (_, part) => {
+    const [message] = read([user([{ type: 'text', text: 'What is it?' }, part])]);
+    const { texts, flat } = message?.content().weight ?? {};
+    expect(flat).toBe(1500);
+    expect(texts?.join('').length).toBeLessThan(100);
+  });
+
   it('is all the text that the model reads', () => {
     const [message] = read([
       assistant('said', {
