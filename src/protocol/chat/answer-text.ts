@@ -1,16 +1,12 @@
 /** Extracts the text of an answer that closes a round: complete, and without tool calls. */
 
-import { asList, asObject, asObjects, type JsonObject, parseJson } from '../../lib/json.ts';
+import { asObject, asObjects, type JsonObject, parseJson } from '../../lib/json.ts';
 import type { AnswerGatherer } from '../answers/answer-format.ts';
 import type { Frame } from '../answers/sse.ts';
+import { isSaid, saysNothing } from './calls.ts';
 import { plainDelta } from './plain-delta.ts';
+import { DONE } from './stream.ts';
 import { textIn } from './words.ts';
-
-/**
- * Finish reasons of answers that callers append to their array unchanged
- * (https://platform.openai.com/docs/api-reference/chat/object).
- */
-const WHOLE = new Set(['stop', 'length']);
 
 /** Gathers the text of a streamed answer. */
 export class StreamedAnswer implements AnswerGatherer {
@@ -24,12 +20,14 @@ export class StreamedAnswer implements AnswerGatherer {
       this.content += text;
       return;
     }
+    // Some upstreams give no reason, or an empty one before the end.
+    if (frame.data?.trim() === DONE) this.finish ||= 'stop';
     const choice = choiceOf(frame.json);
     if (!choice) return;
     const words = asObject(choice.delta);
     this.content += textIn(words.content);
     this.calls ||= callsTools(words);
-    this.finish ??= choice.finish_reason ?? undefined;
+    this.finish ||= choice.finish_reason;
   }
 
   /** The text; undefined if the answer is incomplete, calls tools or is empty. */
@@ -42,15 +40,16 @@ export class StreamedAnswer implements AnswerGatherer {
 export function answerText(body: Uint8Array): string | undefined {
   const choice = choiceOf(parseJson(new TextDecoder().decode(body)));
   const words = asObject(choice?.message);
-  return closingText(textIn(words.content), callsTools(words), choice?.finish_reason);
+  const finish = choice?.finish_reason;
+  return closingText(textIn(words.content), callsTools(words), finish === '' ? 'stop' : finish);
 }
 
 function closingText(content: string, calls: boolean, finish: unknown): string | undefined {
-  return content !== '' && !calls && typeof finish === 'string' && WHOLE.has(finish) ? content : undefined;
+  return content !== '' && !calls && isSaid(finish) ? content : undefined;
 }
 
 function callsTools({ tool_calls, function_call }: JsonObject): boolean {
-  return asList(tool_calls).length > 0 || (function_call ?? null) !== null;
+  return !saysNothing(tool_calls) || !saysNothing(function_call);
 }
 
 /** The first of several choices. Callers continue with that one. */

@@ -1,4 +1,5 @@
 /** The turn of a model in a chat completion, in the form in which it is sent back. */
+import { createHash } from 'node:crypto';
 import { elementAt, wordsOf } from '../../lib/elements.ts';
 import { asObject, asString, type JsonObject, parseObject } from '../../lib/json.ts';
 import { type ToolResult, type ToolTurn, textOfResult } from '../answers/tool-turn.ts';
@@ -42,32 +43,38 @@ export function argumentsOf({ function: called }: CallPiece): string {
 
 /** Whether it belongs to another kind of call than a function's, such as a custom tool's. */
 export function isOtherCall({ type, custom }: CallPiece): boolean {
-  return (custom ?? null) !== null || (typeof type === 'string' && type !== '' && type !== 'function');
+  return !saysNothing(custom) || (typeof type === 'string' && type !== '' && type !== 'function');
+}
+
+/** Whether a value is empty. Some servers send all members that a message can have. */
+export function saysNothing(value: unknown): boolean {
+  return typeof value === 'object' && value !== null ? Object.values(value).every(saysNothing) : !value;
 }
 
 /**
  * What some upstreams say of an answer in each of its pieces, and do not want back: MiniMax the
- * name of its model, and Groq a channel. In a history Groq refuses properties that it does not know
- * (https://github.com/chatboxai/chatbox/issues/2083).
+ * name of its model, Groq a channel, Mistral an index. In a history Groq refuses properties that it
+ * does not know (https://github.com/chatboxai/chatbox/issues/2083).
  */
-const LABELS = wordsOf('name channel');
+const LABELS = wordsOf('name channel index');
 
 /**
  * The turn of a message that calls our tools: these calls, and all other fields that the model may
  * need again, such as its reasoning. Other empty fields are left out. Arguments that are not a JSON
  * object are replaced by an empty one, since upstreams parse those in the history.
  */
-export function turnOf(message: JsonObject, calls: readonly CallPiece[]): ToolTurn {
+export function turnOf(message: JsonObject, said: readonly CallPiece[]): ToolTurn {
   const fields = Object.entries(message).filter(
     ([key, value]) =>
       !LABELS.has(key) && (!saysNothing(value) || (key === REASONING_CONTENT && value === '')),
   );
   const text = message.content;
+  const calls = said.map((call, at) => ({ ...call, id: call.id || newId(call, at) }));
   const answer = {
     ...Object.fromEntries(fields),
     role: 'assistant',
-    content: text === '' ? null : (text ?? null),
-    tool_calls: calls.map(({ index: _, ...call }) => ({
+    content: saysNothing(text) ? null : text,
+    tool_calls: calls.map(({ index: _, custom: __, ...call }) => ({
       ...call,
       type: 'function',
       function: withObject(call),
@@ -75,12 +82,14 @@ export function turnOf(message: JsonObject, calls: readonly CallPiece[]): ToolTu
   };
   return {
     messages: [answer],
-    calls: calls.map((call) => ({
-      id: call.id ?? '',
-      name: nameOf(call),
-      arguments: argumentsOf(call),
-    })),
+    calls: calls.map((call) => ({ id: call.id, name: nameOf(call), arguments: argumentsOf(call) })),
   };
+}
+
+/** For a call without one, as Gemini has sent them. Its result is known by it. */
+function newId(call: CallPiece, at: number): string {
+  const hash = createHash('sha256').update(JSON.stringify([at, nameOf(call), argumentsOf(call)]));
+  return `call_${hash.digest('hex').slice(0, 24)}`;
 }
 
 /**
@@ -172,8 +181,4 @@ export function joined(call: CallPiece, piece: CallPiece): CallPiece {
 function withObject(call: CallPiece): CallPiece['function'] {
   const input = argumentsOf(call);
   return { ...call.function, arguments: parseObject(input) ? input : '{}' };
-}
-
-function saysNothing(value: unknown): boolean {
-  return value === null || value === '' || (Array.isArray(value) && value.length === 0);
 }

@@ -322,7 +322,10 @@ export class ChatMessage extends NamedMessage<ChatFacts> implements WireMessage 
     const legacy = fieldOf(this.span, 'function_call');
     const read = [
       ...calls.map(readCall),
-      ...(legacy?.kind === 'object' ? [readLegacyCall(jsonOf(this.body, legacy))] : []),
+      // Some servers send an empty one with each answer.
+      ...(legacy?.kind === 'object' ? [readLegacyCall(jsonOf(this.body, legacy))] : []).filter(
+        ({ name }) => name !== '',
+      ),
     ];
     const spans = read.some(({ isObject }) => isObject) ? inputsOf(this.body, this.span) : [];
     return read.map(({ isObject, ...call }, at) => {
@@ -350,10 +353,12 @@ export function inputsOf(bytes: Uint8Array, message: JsonSpan): (JsonSpan | null
   return found.map((input) => input ?? null);
 }
 
-/** The member that `ToolCall.input` is read from. */
+/** The member that `ToolCall.input` is read from. Of two, one is empty. */
 function inputOf(call: JsonSpan): JsonSpan | undefined {
   const member = (key: string): JsonSpan | undefined => fieldOf(call, key);
-  return inputField(member('function'), 'arguments') ?? inputField(member('custom'), 'input');
+  const called = inputField(member('function'), 'arguments');
+  const custom = inputField(member('custom'), 'input');
+  return called && custom && bytesOf([custom]) > bytesOf([called]) ? custom : (called ?? custom);
 }
 
 /** A call, and its arguments if they are no text. */
@@ -365,7 +370,7 @@ function readCall(call: unknown): ReadCall {
   const { id, function: called, custom } = asObject(call);
   const { name, arguments: input } = asObject(called);
   const { name: customName, input: customInput } = asObject(custom);
-  if (typeof customInput === 'string')
+  if (typeof customInput === 'string' && !name)
     return {
       id: asString(id),
       name: asString(customName),

@@ -8,6 +8,7 @@ import { sourceLength } from '../../lib/json-strings.ts';
 import { type JsonSpan, levels } from '../json/outline.ts';
 import { cutMembers, fieldOf, jsonOf, type Splice, textOf, within } from '../json/spans.ts';
 import { firstOwn, type Piece, readRounds } from '../repeated.ts';
+import { saysNothing } from './calls.ts';
 import {
   isThinking,
   PROVIDER_FIELDS,
@@ -190,6 +191,6 @@ function pieceOf(element: unknown): Piece {
 function hasMore(bytes: Uint8Array, whole: JsonSpan): boolean {
   return ['tool_calls', 'function_call', 'refusal', 'audio'].some((key) => {
     const value = fieldOf(whole, key);
-    return value !== undefined && !['null', '[]', '""'].includes(textOf(bytes, value));
+    return value !== undefined && !saysNothing(jsonOf(bytes, value));
   });
 }

@@ -54,6 +54,20 @@ function streamed(events: readonly string[]): string | undefined {
 
 const call = { index: 0, id: 'call_1', type: 'function', function: { name: 'f', arguments: '{}' } };
 
+// The first is Snowflake's (`tests/models/cassettes/test_snowflake` of
+// https://github.com/pydantic/pydantic-ai).
+it.each(['', 'eos', 'end_turn'])(
+  'an answer closes a round whatever its server says at its end: %j',
+  (finish) => {
+    const none = { function_call: { arguments: '', name: '' } };
+    expect(answerText(encode(bodyOf({ content: 'Seven', finish, ...none })))).toBe('Seven');
+    const choices = (delta: object, finish_reason: string): string =>
+      JSON.stringify({ choices: [{ index: 0, delta, finish_reason }] });
+    const events = [choices({ content: 'Se' }, ''), choices({ content: 'ven', ...none }, finish)];
+    expect(streamed([...events, '[DONE]'])).toBe('Seven');
+  },
+);
+
 it('an answer in parts has the text of its text parts, whole and streamed', () => {
   const thought = { type: 'thinking', thinking: [{ type: 'text', text: 'Hm.' }] };
   const content = [thought, { type: 'text', text: 'Seven' }];

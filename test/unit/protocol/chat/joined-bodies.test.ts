@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { goOnChat } from '../../../../src/protocol/chat/calls.ts';
 import { JoinedChatBodies } from '../../../../src/protocol/chat/joined-bodies.ts';
 import { readChatRequest } from '../../../../src/protocol/chat/request.ts';
 
@@ -47,6 +48,49 @@ describe('the joined bodies of chat', () => {
     const answers = new JoinedChatBodies(OURS, () => true);
     const body = bodyOf([patch]);
     expect(answers.take(body)).toBe(body);
+  });
+
+  // Snowflake's (`tests/models/cassettes/test_snowflake` of https://github.com/pydantic/pydantic-ai).
+  it('answers a call with all members that a message can have, and sends none back that is empty', () => {
+    const empty = {
+      annotations: null,
+      audio: { data: '', expires_at: 0, id: '', transcript: '' },
+      content: '',
+      function_call: { arguments: '', name: '' },
+      refusal: '',
+    };
+    const message = {
+      ...empty,
+      role: 'assistant',
+      tool_calls: [{ custom: { input: '', name: '' }, ...ours }],
+    };
+    const answers = new JoinedChatBodies(OURS, () => true);
+    const turn = answers.take(
+      encoder.encode(JSON.stringify({ id: '', choices: [{ index: 0, message, finish_reason: '' }] })),
+    );
+    expect(turn).toMatchObject({ calls: [{ id: 'x', name: 'retrieve_ref' }] });
+    expect(turn).toHaveProperty('messages', [{ role: 'assistant', content: null, tool_calls: [ours] }]);
+  });
+
+  // Gemini's (`test_compatible_api_with_tool_calls_without_id.yaml`, ibid.).
+  it('gives calls without an id one each, by which their results are known', () => {
+    const answers = new JoinedChatBodies(OURS, () => true);
+    const turn = answers.take(
+      bodyOf([
+        { ...ours, id: '' },
+        { ...ours, id: undefined },
+      ]),
+    );
+    if (turn instanceof Uint8Array) throw new Error('the calls were not answered');
+    const { body } = goOnChat(encoder.encode('{"messages":[{"role":"user","content":"?"}]}'), turn, [
+      'One.',
+      'Two.',
+    ]);
+    const [, said, ...results] = JSON.parse(new TextDecoder().decode(body)).messages;
+    const ids = said.tool_calls.map(({ id }: { id: unknown }) => id);
+    expect(ids).toEqual([expect.stringMatching(/^call_\w{8,}$/), expect.stringMatching(/^call_\w{8,}$/)]);
+    expect(new Set(ids).size).toBe(2);
+    expect(results.map((result: { tool_call_id: unknown }) => result.tool_call_id)).toEqual(ids);
   });
 
   it('has the words of all answers, whether they come as a text or as parts', () => {

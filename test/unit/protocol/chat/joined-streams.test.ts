@@ -324,12 +324,13 @@ describe('calls without an index or an id', () => {
 
 describe('what each piece of an answer says of itself', () => {
   // Groq's channel, as recorded in `tests/models/cassettes/test_groq` of
-  // https://github.com/pydantic/pydantic-ai, and MiniMax's name for its model. Groq refuses
+  // https://github.com/pydantic/pydantic-ai, MiniMax's name for its model, and Mistral's index
+  // (`mistral-incremental-tool-call.chunks.txt` of https://github.com/vercel/ai). Groq refuses
   // properties of a message that it does not know
   // (https://github.com/chatboxai/chatbox/issues/2083).
   it('is not sent back', () => {
     const { turns, shown } = turnsOf();
-    const labels = { name: 'MiniMax AI', channel: 'analysis', audio_content: '' };
+    const labels = { name: 'MiniMax AI', channel: 'analysis', audio_content: '', index: 0 };
     shown(
       { delta: { role: 'assistant', reasoning: 'The', ...labels } },
       { delta: { role: 'assistant', reasoning: ' user', ...labels } },

@@ -129,6 +129,35 @@ describe('the weight of a chat message', () => {
   });
 });
 
+// As Snowflake answers (`tests/models/cassettes/test_snowflake` of
+// https://github.com/pydantic/pydantic-ai), and clients send answers back.
+it('an answer with all members that a message can have has the calls that have a name', () => {
+  const named = { name: 'search', arguments: '{"q":1}' };
+  const empty = { function_call: { arguments: '', name: '' }, refusal: '', annotations: null };
+  const [called, said, patched] = read([
+    assistant('', {
+      ...empty,
+      ...{ tool_calls: [{ custom: { input: '', name: '' }, function: named, id: 'x', type: 'function' }] },
+    }),
+    assistant('Yes.', { ...empty, ...{ tool_calls: null } }),
+    assistant('', {
+      ...{
+        tool_calls: [
+          {
+            custom: { input: 'i', name: 'f' },
+            function: { name: '', arguments: '' },
+            id: 'y',
+            type: 'custom',
+          },
+        ],
+      },
+    }),
+  ]);
+  expect(called?.calls).toEqual([{ id: 'x', name: 'search', input: '{"q":1}' }]);
+  expect(said?.calls).toEqual([]);
+  expect(patched?.calls).toEqual([{ id: 'y', name: 'f', input: 'i', form: 'text' }]);
+});
+
 it('an answer of chat says the same with thinking among its parts and without', () => {
   const thought = { type: 'thinking', thinking: [{ type: 'text', text: 'Hm.' }] };
   const said = [
