@@ -15,6 +15,11 @@ export interface RoutePath {
    * So it matches after no prefix that has a route's name or a version in it.
    */
   readonly isOfAll?: true;
+  /**
+   * Whether SDKs append it to a base URL, which may already end in the version or in a slash:
+   * `/v1/v1/messages`, `/v1//responses`.
+   */
+  readonly isAppended?: true;
 }
 
 /** What a path means. */
@@ -95,6 +100,8 @@ class Matcher {
   private readonly unmistakable: RegExp;
   /** Directly after the version: `/v1/files/refs` is a file. */
   private readonly versioned: RegExp;
+  /** The same after a version that is there twice, or with another slash. */
+  private readonly appended: RegExp;
   /** At the end of a path without a version: a route below it, or a page of the site. */
   private readonly unversioned: RegExp;
   private readonly ofAll: RegExp;
@@ -110,6 +117,9 @@ class Matcher {
     const others = below.filter(({ isOfAll }) => !isOfAll);
     this.unmistakable = new RegExp(`${groupOf(below.filter(({ isUnmistakable }) => isUnmistakable))}/?$`);
     this.versioned = new RegExp(`^${VERSION}${groupOf(below)}/?$`);
+    this.appended = new RegExp(
+      `^(?:${VERSION}/*)+${groupOf(below.filter(({ isAppended }) => isAppended))}/?$`,
+    );
     this.unversioned = new RegExp(`${groupOf(others)}/?$|${groupOf(pages)}$`);
     this.ofAll = new RegExp(`${groupOf(ofAll)}/?$`);
     this.names = new Set(named.map((route) => withoutVersion(route).split('/')[1] ?? ''));
@@ -121,7 +131,7 @@ class Matcher {
 
   /** Whether a path with a version is one of a route. */
   isKnown(pathname: string): boolean {
-    return this.isUnmistakable(pathname) || this.versioned.test(pathname);
+    return this.isUnmistakable(pathname) || this.afterVersion(pathname) !== null;
   }
 
   canonical(pathname: string): string {
@@ -131,8 +141,12 @@ class Matcher {
     const version = pathname.indexOf(`${VERSION}/`);
     const path = version < 0 ? pathname : pathname.slice(version);
     const [, route, page] =
-      (version < 0 ? (this.unversioned.exec(path) ?? this.ofAllIn(path)) : this.versioned.exec(path)) ?? [];
+      (version < 0 ? (this.unversioned.exec(path) ?? this.ofAllIn(path)) : this.afterVersion(path)) ?? [];
     return route === undefined ? (page ?? path) : VERSION + route;
+  }
+
+  private afterVersion(pathname: string): RegExpExecArray | null {
+    return this.versioned.exec(pathname) ?? this.appended.exec(pathname);
   }
 
   private ofAllIn(pathname: string): RegExpExecArray | null {

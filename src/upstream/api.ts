@@ -108,7 +108,7 @@ export function keysIn(headers: Headers, { keyIn }: Pick<UpstreamApi, 'keyIn'>):
 
 /** Paths of Anthropic's API alone, and of OpenAI's alone. */
 const MESSAGES = /^\/v1\/messages(?:\/|$)/;
-const COMPLETIONS = /^\/v1\/(?:chat\/|responses(?:\/|$)|embeddings(?:\/|$))/;
+const COMPLETIONS = /^\/v1\/(?:chat\/|(?:completions|responses|embeddings)(?:\/|$))/;
 
 /**
  * The API that a request speaks. Where the path does not say it, the headers do: a key alone only

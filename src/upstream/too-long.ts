@@ -271,12 +271,18 @@ export function readNoRoom(status: number, body: string): TooLong | undefined {
   };
 }
 
-/** Like `readTooLong`, for an error event in a stream, which may hold its status as a field. */
+/**
+ * Like `readTooLong`, for an error event in a stream, which may hold its status as a field. Other
+ * numbers are a server's own codes (5021 of Workers AI).
+ */
 export function readTooLongEvent(json: string): TooLong | undefined {
   const event = parseJson(json) as { status?: unknown; code?: unknown; error?: unknown } | undefined;
   const error = (event?.error ?? event) as typeof event;
-  const status = [error?.status, error?.code].find((value) => typeof value === 'number');
-  return readTooLong(typeof status === 'number' ? status : 400, json);
+  return readTooLong([error?.status, error?.code].find(isStatus) ?? 400, json);
+}
+
+function isStatus(value: unknown): value is number {
+  return typeof value === 'number' && value >= 400 && value < 600;
 }
 
 /** The words of an error in JSON, with the words of the servers that a gateway forwards to. */

@@ -86,6 +86,46 @@ describe('the route of a path', () => {
   });
 });
 
+/**
+ * Anthropic's SDKs and LiteLLM append `/v1/messages`, also where the base URL ends in a version
+ * (https://github.com/BerriAI/litellm/issues/36956), or in a slash.
+ */
+describe('a path that a client has appended to a whole base URL', () => {
+  it.each([
+    '/chat/completions',
+    '/completions',
+    '/responses',
+    '/responses/compact',
+    '/responses/input_tokens',
+    '/messages',
+    '/messages/count_tokens',
+    '/embeddings',
+    '/models',
+    '/models/gpt-4.1',
+  ])('is known: %s', (below) => {
+    const path = `/v1${below}`;
+    for (const base of ['/v1/v1', '/v1/', '/v1//v1', '/some/prefix/v1/v1', '/some/prefix/v1/'])
+      expect(routeOf(base + below), base).toEqual({ path });
+    for (const base of ['/agents/coding/v1/v1', '/agents/coding/v1/', '/v1/agents/coding/v1/v1'])
+      expect(routeOf(base + below), base).toEqual({ path, agent: 'coding' });
+  });
+
+  it.each([
+    '/v1/v1/memory',
+    '/v1//memory',
+    '/v1//stats',
+    '/v1/v1/admin/health',
+    '/v1//admin/health',
+    '/v1//conversations',
+    '/v1//conversations//memory',
+    '/v1/v1/files',
+    '/v1/v1/batches/b1/responses',
+    '/v1/files/v1/models',
+  ])('is no other route: %s', (pathname) => {
+    expect(routeOf(pathname)).toEqual({ path: pathname });
+  });
+});
+
 describe('an agent after the version', () => {
   it.each([
     ['/v1/agents/coding/chat/completions', '/v1/chat/completions', 'coding'],

@@ -50,7 +50,8 @@ describe('the joined bodies of chat', () => {
     expect(answers.take(body)).toBe(body);
   });
 
-  // Snowflake's (`tests/models/cassettes/test_snowflake` of https://github.com/pydantic/pydantic-ai).
+  // Snowflake's, as in `tests/models/cassettes/test_snowflake` of
+  // https://github.com/pydantic/pydantic-ai.
   it('answers a call with all members that a message can have, and sends none back that is empty', () => {
     const empty = {
       annotations: null,

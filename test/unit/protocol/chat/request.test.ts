@@ -89,7 +89,10 @@ describe('the weight of a chat message', () => {
   // https://github.com/pydantic/pydantic-ai), and OpenRouter's
   // (https://openrouter.ai/docs/features/multimodal/videos).
   it.each([
-    ['a document', { type: 'document_url', document_url: `data:application/pdf;base64,${'A'.repeat(9_000)}` }],
+    [
+      'a document',
+      { type: 'document_url', document_url: `data:application/pdf;base64,${'A'.repeat(9_000)}` },
+    ],
     ['a video', { type: 'video_url', video_url: { url: `data:video/mp4;base64,${'A'.repeat(9_000)}` } }],
   ])('is a flat rate for %s that is data, in any vendor’s part', (_, part) => {
     const [message] = read([user([{ type: 'text', text: 'What is it?' }, part])]);

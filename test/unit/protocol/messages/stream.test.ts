@@ -187,4 +187,17 @@ describe('how a stream begins', () => {
     expect(readTooLong(400, json)).toEqual(read);
     expect(readTooLongEvent(JSON.stringify(OVERLOADED))).toBeUndefined();
   });
+
+  /** @see https://developers.cloudflare.com/workers-ai/platform/errors/ */
+  it.each([
+    [400, true],
+    [5021, true],
+    [0, true],
+    [429, false],
+    [401, false],
+  ])('whatever else a number in it means: %s', (code, isTooLong) => {
+    const message =
+      'The estimated number of input and maximum output tokens exceeded this model context window limit.';
+    expect(readTooLongEvent(JSON.stringify({ error: { message, code } })) !== undefined).toBe(isTooLong);
+  });
 });
