@@ -4,7 +4,7 @@
  * ends with the last command that uses it.
  */
 import { spawn } from 'node:child_process';
-import { mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { constants, homedir } from 'node:os';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -26,8 +26,10 @@ ANTHROPIC_BASE_URL, which the SDKs read.`;
 /** How long a Precis may take to start. */
 const START_MS = 60_000;
 const POLL_MS = 100;
-/** One that was started for commands says so within this time after it listens. */
+/** One that is started for commands says so within this time after it listens. */
 const SETTLED_MS = 1_000;
+/** How the files are named that note, by process id, which ones were started. */
+const STARTED = 'started-';
 
 /**
  * @param argv the arguments after `run`
@@ -126,7 +128,7 @@ async function ownPrecis({ port, data }) {
   let started;
   for (const until = Date.now() + START_MS; Date.now() < until; await wait(POLL_MS)) {
     if (await isPrecis(address)) {
-      if (!serverIn(folder)) await wait(SETTLED_MS);
+      if (!serverIn(folder) && isStarting(folder)) await wait(SETTLED_MS);
       const server = serverIn(folder);
       // It listens, and is about to say so.
       if (!server && started?.exitCode === null) continue;
@@ -160,6 +162,16 @@ function serverIn(folder) {
   }
 }
 
+/** Whether one that was started for commands may not have noted yet that it listens. */
+function isStarting(folder) {
+  const started = readdirSync(folder).filter((name) => name.startsWith(STARTED));
+  const [alive, dead] = [true, false].map((lives) =>
+    started.filter((name) => isAlive(Number(name.slice(STARTED.length))) === lives),
+  );
+  for (const name of dead) rmSync(join(folder, name), { force: true });
+  return alive.length > 0;
+}
+
 /**
  * A key that is meant for another server must not reach the upstream of a Precis that runs. One
  * that its user has started forwards where its user wants, unless the command names a server.
@@ -186,6 +198,7 @@ function startPrecis({ port, data, folder, log, upstreams }) {
     stdio: ['ignore', output, output],
   });
   started.once('error', ({ code }) => fail(`Precis can't be started: ${code}`));
+  if (started.pid !== undefined) writeFileSync(join(folder, STARTED + started.pid), '');
   started.unref();
   return started;
 }

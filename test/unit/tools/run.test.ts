@@ -1,6 +1,7 @@
 /** `precis run` and `precis mcp`: what clients are started with. Stand-ins print it. */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -100,16 +101,29 @@ describe('precis run', () => {
     expect(err).toMatch(says);
   });
 
-  it('uses a Precis that its user has started, unless the command names another server', async () => {
-    // As a Precis answers that asks for a key.
+  /** As a Precis answers that asks for a key. */
+  async function listening(answered: () => void = () => undefined) {
     const server = createServer((_, response) => {
       const message = 'This needs the API key under which it was stored.';
       response.writeHead(401, { 'content-type': 'application/json' });
-      response.end(JSON.stringify({ error: { code: 'invalid_api_key', message } }));
+      response.end(JSON.stringify({ error: { code: 'invalid_api_key', message } }), answered);
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const port = String((server.address() as AddressInfo).port);
     const args = ['run', '--port', port, '--data', join(folder, 'data'), '--', 'claude'];
+    return { port, args, holders: join(folder, 'data/holders', port), close: () => server.close() };
+  }
+
+  /** What a Precis notes that was started for commands, and forwards to a server. */
+  function note(holders: string, url: string): void {
+    const upstreams = createHash('sha256')
+      .update(JSON.stringify([url, '']))
+      .digest('hex');
+    writeFileSync(join(holders, 'server'), JSON.stringify({ pid: process.pid, upstreams }));
+  }
+
+  it('uses a Precis that its user has started, unless the command names another server', async () => {
+    const { port, args, holders, close } = await listening();
 
     expect((await precis(args)).client.vars.ANTHROPIC_BASE_URL).toBe(
       `http://127.0.0.1:${port}/agents/coding`,
@@ -119,14 +133,20 @@ describe('precis run', () => {
         code: 2,
         err: expect.stringContaining('may forward to another server'),
       });
-    const note = join(folder, 'data/holders', port, 'server');
-    const upstreams = createHash('sha256')
-      .update(JSON.stringify(['https://corp.example/v1', '']))
-      .digest('hex');
-    await writeFile(note, JSON.stringify({ pid: process.pid, upstreams }));
+    note(holders, 'https://corp.example/v1');
     expect(await precis(args, { OPENAI_API_BASE: 'https://corp.example/v1' })).toMatchObject({ code: 7 });
     expect(await precis(args)).toMatchObject({ code: 2 });
-    await new Promise((resolve) => server.close(resolve));
+    close();
+  });
+
+  it('waits for what a Precis notes that another command has just started', async () => {
+    const url = 'https://corp.example/v1';
+    const { args, holders, close } = await listening(() => setTimeout(() => note(holders, url), 300));
+    await mkdir(holders, { recursive: true });
+    await writeFile(join(holders, `started-${process.pid}`), '');
+
+    expect(await precis(args, { OPENAI_API_BASE: url })).toMatchObject({ code: 7 });
+    close();
   });
 
   it('overwrites no configuration of opencode', async () => {
