@@ -8,7 +8,7 @@ import { jsonBytes, type Weight } from '../../memory/conversation/message.ts';
 import { weightOfThinking } from '../chat/reasoning.ts';
 import type { ShownAnswers } from '../chat/shown-answers.ts';
 import { nameOf } from '../tool-choice.ts';
-import type { CompleteAnswer, KeptOutput } from './bridge.ts';
+import type { BridgedApi, CompleteAnswer, KeptOutput } from './bridge.ts';
 import { callsIn, isThought } from './chat-fields.ts';
 
 /** What an answer says: digests of its calls and of its text; empty if it has none. */
@@ -76,6 +76,36 @@ function textIn({ content }: JsonObject): string {
   return words.map(({ text }) => asString(text)).join('');
 }
 
+/** The output of a message whose answer has begun in the message before it. */
+const NOTHING = '[]';
+
+/** An output that is sent instead of messages. */
+export interface SentOutput {
+  /** JSON with commas between: its items or blocks. */
+  readonly elements: string;
+  /** Its calls, in the caller's words. */
+  readonly calls: readonly JsonObject[];
+}
+
+/**
+ * What is sent instead of a message, and of those after it, into which a client may have divided
+ * the answer; undefined where the message itself is sent.
+ */
+export function sentOutput(
+  messages: readonly JsonObject[],
+  kept: (index: number) => KeptOutput | undefined,
+  index: number,
+  api: BridgedApi,
+): SentOutput | undefined {
+  const output = kept(index);
+  if (output?.api !== api) return undefined;
+  const elements = output.json.slice(1, -1);
+  if (output.json === NOTHING) return { elements, calls: [] };
+  let end = index + 1;
+  while (end < messages.length && kept(end)?.json === NOTHING) end++;
+  return { elements, calls: messages.slice(index, end).flatMap(callsIn) };
+}
+
 /** The outputs that led to an answer of the caller's array: of its rounds, and its own. */
 export interface AnswerOutputs {
   /** Its messages: the first one, and the one after the last. */
@@ -105,7 +135,7 @@ export function outputsIn(
     const whole = indices.map((index) => asObject(messages[index]));
     if (!output || whole.length === 0 || !isShownAs(output, saidIn(whole, sha256))) return false;
     for (const [place, index] of indices.entries())
-      found.set(index, place === 0 ? output : { api: output.api, json: '[]' });
+      found.set(index, place === 0 ? output : { api: output.api, json: NOTHING });
     return true;
   };
   for (const output of rounds.toReversed()) {

@@ -24,6 +24,8 @@ import { isThinking } from '../../chat/reasoning.ts';
 import { MARK_FIELD } from '../../messages/block.ts';
 import type { BridgeOptions, ChatBody, KeptOutput } from '../bridge.ts';
 import { callsIn, isThought, noteMembers } from '../chat-fields.ts';
+import { type SentOutput, sentOutput } from '../kept-outputs.ts';
+import { SentCalls } from '../sent-calls.ts';
 import type { ShortNames } from '../short-names.ts';
 import { blocksOf, noteParts, withMark } from './parts.ts';
 import { echoedThinking } from './thinking.ts';
@@ -39,7 +41,7 @@ interface Writing {
   readonly notices: Set<string>;
   readonly options: Pick<BridgeOptions, 'leavesOutReasoning'>;
   readonly terms: Pick<ClaudeTerms, 'takesSystem' | 'takesPrefill'>;
-  readonly ids: CallIds;
+  readonly calls: SentCalls;
 }
 
 /** Messages in the API's form. */
@@ -59,9 +61,9 @@ export interface Turn {
 export function turnsOf(
   { messages }: ChatBody,
   kept: (index: number) => KeptOutput | undefined,
-  shared: Omit<Writing, 'ids'>,
+  shared: Omit<Writing, 'calls'>,
 ): Turns {
-  const writing: Writing = { ...shared, ids: new CallIds(shared.names) };
+  const writing: Writing = { ...shared, calls: new SentCalls(shared.names) };
   noteMembers(messages, shared.notices);
   for (const { content } of messages) noteParts(content, shared.notices);
   const first = messages.findIndex((message) => !isOfSystem(message));
@@ -76,7 +78,8 @@ export function turnsOf(
       open.add(first < 0 ? { ...message, role: 'user' } : message);
       continue;
     }
-    const blocks = answerBlocks(message, kept(index), writing);
+    const output = sentOutput(messages, kept, index, 'messages');
+    const blocks = output ? keptBlocks(output, markIn(message), writing) : answerBlocks(message, writing);
     const isAnswered = blocks.length > 0;
     turns.push(...open.turns(turns.length === 0, isAnswered));
     open = new UserTurn(writing);
@@ -152,7 +155,7 @@ function resultOf(
   const plain = blocks?.map(({ [MARK_FIELD]: _, ...block }): JsonObject => block);
   return {
     type: 'tool_result',
-    tool_use_id: writing.ids.ofResult(asString(tool_call_id)),
+    tool_use_id: writing.calls.answered(tool_call_id).id,
     content: plain ? unwrapped(plain) : inputText(content),
     ...(isObject(mark) ? { [MARK_FIELD]: mark } : {}),
   };
@@ -168,53 +171,19 @@ function unwrapped(blocks: JsonObject[]): string | JsonObject[] {
   return isText ? asString(block.text) : blocks;
 }
 
-/** Ids of calls as the API takes them: of its characters, and used once in all. */
-class CallIds {
-  private readonly names: ShortNames;
-  private readonly uses = new Map<string, number>();
-  /** The id that a result of a call has. */
-  private readonly latest = new Map<string, string>();
-
-  constructor(names: ShortNames) {
-    this.names = names;
-  }
-
-  /** The id of a further call, whose id chat may have used before. */
-  next(id: string): string {
-    const use = (this.uses.get(id) ?? 0) + 1;
-    this.uses.set(id, use);
-    const sent = this.names.short(use === 1 ? id : `${id}_${use}`, 'call_');
-    this.latest.set(id, sent);
-    return sent;
-  }
-
-  /** Takes ids of calls that are sent as the API has made them. False if one was used before. */
-  keep(ids: readonly string[]): boolean {
-    if (ids.some((id) => this.uses.has(id))) return false;
-    for (const id of ids) {
-      this.uses.set(id, 1);
-      this.latest.set(id, id);
-    }
-    return true;
-  }
-
-  ofResult(id: string): string {
-    return this.latest.get(id) ?? this.names.short(id, 'call_');
-  }
-}
-
-function answerBlocks(message: JsonObject, kept: KeptOutput | undefined, writing: Writing): string[] {
+function answerBlocks(message: JsonObject, writing: Writing): string[] {
   const mark = markIn(message);
   const calls = callsIn(message);
-  if (kept?.api === 'messages' && writing.ids.keep(calls.map(({ id }) => asString(id))))
-    return keptBlocks(kept.json, mark);
   const said = [...blocksOf(message.content), ...blocksOf(message.refusal)].filter(
     (block) => !isThought(block),
   );
   if (said.length + calls.length === 0) return [];
   const thinking = writing.options.leavesOutReasoning ? [] : echoedThinking(message);
   const texts = calls.length > 0 ? said : withMark(said, mark);
-  const uses = calls.map((call, at) => useOf(call, at === calls.length - 1 ? mark : undefined, writing));
+  const ids = writing.calls.take(calls);
+  const uses = calls.map((call, at) =>
+    useOf(call, ids[at], at === calls.length - 1 ? mark : undefined, writing),
+  );
   return [...[...thinking, ...texts].map((block) => JSON.stringify(block)), ...uses];
 }
 
@@ -224,22 +193,26 @@ function markIn({ content, [MARK_FIELD]: mark }: JsonObject): unknown {
 }
 
 /** What is kept is sent with its own bytes, unless something has to change in it. */
-function keptBlocks(json: string, mark: unknown): string[] {
-  if (!isObject(mark)) return json === '[]' ? [] : [json.slice(1, -1)];
-  return withMark(parseJson(json) as JsonObject[], mark).map((block) => JSON.stringify(block));
+function keptBlocks({ elements, calls }: SentOutput, mark: unknown, writing: Writing): string[] {
+  const ids = writing.calls.take(calls, true);
+  const isSame = ids.every((id, at) => id === calls[at]?.id);
+  if (isSame && !isObject(mark)) return elements === '' ? [] : [elements];
+  const blocks = (parseJson(`[${elements}]`) as JsonObject[]).map((block) =>
+    block.type === 'tool_use' ? { ...block, id: ids.shift() } : block,
+  );
+  return withMark(blocks, mark).map((block) => JSON.stringify(block));
 }
 
 /**
  * A call with the bytes of its arguments, whose numbers may have more digits than JavaScript's. A
  * text that is no object, such as the input of a custom tool, is a text in one.
  */
-function useOf(call: JsonObject, mark: unknown, { ids, names, notices }: Writing): string {
+function useOf(call: JsonObject, id: unknown, mark: unknown, { names, notices }: Writing): string {
   const { name, arguments: said, input = said } = asObject(call.function ?? call.custom);
   const text = isObject(input) ? JSON.stringify(input) : asString(input).trim();
   const isInput = parseObject(text) !== undefined;
   if (!isInput && text !== '') notices.add('arguments_not_object');
   const whole = isInput ? text : JSON.stringify(text === '' ? {} : { input: text });
-  const id = ids.next(asString(call.id));
   const head = { type: 'tool_use', id, name: names.short(asString(name), 'tool_') };
   const marked = isObject(mark) ? `,"${MARK_FIELD}":${JSON.stringify(mark)}` : '';
   return `${JSON.stringify(head).slice(0, -1)},"input":${whole}${marked}}`;

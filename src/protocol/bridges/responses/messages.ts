@@ -7,9 +7,10 @@ import { wordsOf } from '../../../lib/elements.ts';
 import { asObject, asObjects, asString, isObject, type JsonObject, parseJson } from '../../../lib/json.ts';
 import type { BridgeOptions, ChatBody, KeptOutput } from '../bridge.ts';
 import { callsIn, hasOthers, isThought, noteMembers, says } from '../chat-fields.ts';
+import { type SentOutput, sentOutput } from '../kept-outputs.ts';
+import { SentCalls } from '../sent-calls.ts';
 import type { ShortNames } from '../short-names.ts';
 import { isCall } from './items.ts';
-import { SentCalls } from './sent-calls.ts';
 
 /** How clients echo encrypted reasoning (https://openrouter.ai/docs/use-cases/reasoning-tokens). */
 export const ENCRYPTED_DETAIL = { type: 'reasoning.encrypted', format: 'openai-responses-v1' } as const;
@@ -38,26 +39,19 @@ export function inputOf(
   const writing: Writing = { ...shared, options, calls: new SentCalls(shared.names) };
   const items = messages.flatMap((message, index) => {
     if (message.role !== 'assistant') return JSON.stringify(itemFrom(message, writing));
-    const output = kept(index);
-    if (!output) return answerItems(message, writing);
-    if (output.json === NOTHING) return [];
-    const calls = callsIn(message);
-    for (let at = index + 1; kept(at)?.json === NOTHING; at++) calls.push(...callsIn(messages[at] ?? {}));
-    return keptItems(output, calls, writing);
+    const output = sentOutput(messages, kept, index, 'responses');
+    return output ? keptItems(output, writing) : answerItems(message, writing);
   });
   return `[${items.join(',')}]`;
 }
 
-/** The output of a message whose answer has begun in the message before it. */
-const NOTHING = '[]';
-
-/** @param calls of the answer */
-function keptItems({ json }: KeptOutput, calls: readonly JsonObject[], writing: Writing): string[] {
+function keptItems({ elements, calls }: SentOutput, writing: Writing): string[] {
   const { options } = writing;
+  if (elements === '') return [];
   const ids = writing.calls.take(calls);
   const isSame = ids.every((id, at) => id === writing.calls.known(calls[at]?.id));
-  if (isSame && !options.leavesOutIds) return [json.slice(1, -1)];
-  return (parseJson(json) as JsonObject[]).flatMap((item) => {
+  if (isSame && !options.leavesOutIds) return [elements];
+  return (parseJson(`[${elements}]`) as JsonObject[]).flatMap((item) => {
     if (item.type === 'reasoning') return reasoningItems(item, options);
     return JSON.stringify(isCall(item) ? { ...item, call_id: ids.shift() } : item);
   });

@@ -1,11 +1,11 @@
 /**
  * The calls of a chat body by their ids. Chat pairs calls and results within a round, so an id may
- * come again in a later one. The Responses API pairs in all of `input`: servers refuse an id that
- * comes again (https://github.com/NousResearch/hermes-agent/issues/102629), or give both results to
- * one of the calls (https://github.com/openai/gpt-oss/issues/308).
+ * come again in a later one. The other APIs pair in all of the array: they refuse an id that comes
+ * again (https://github.com/NousResearch/hermes-agent/issues/102629), or give both results to one
+ * of the calls (https://github.com/openai/gpt-oss/issues/308).
  */
-import type { JsonObject } from '../../../lib/json.ts';
-import type { ShortNames } from '../short-names.ts';
+import type { JsonObject } from '../../lib/json.ts';
+import type { ShortNames } from './short-names.ts';
 
 interface SentCall {
   readonly id: unknown;
@@ -23,11 +23,16 @@ export class SentCalls {
     this.names = names;
   }
 
-  /** Takes the calls of an answer. @returns their ids for the API, in order */
-  take(calls: readonly JsonObject[]): unknown[] {
+  /**
+   * Takes the calls of an answer.
+   *
+   * @param areKept whether the API has made their ids, and takes them back as they are
+   * @returns their ids for the API, in order
+   */
+  take(calls: readonly JsonObject[], areKept = false): unknown[] {
     for (const { id } of calls) this.last.delete(id);
     return calls.map((call) => {
-      const sent = { id: this.fresh(call.id), isCustom: call.type === 'custom' };
+      const sent = { id: this.fresh(call.id, areKept), isCustom: call.type === 'custom' };
       this.last.set(call.id, [...(this.last.get(call.id) ?? []), sent]);
       return sent.id;
     });
@@ -44,10 +49,11 @@ export class SentCalls {
     return typeof id === 'string' ? this.names.short(id, 'call_') : id;
   }
 
-  private fresh(id: unknown): unknown {
+  private fresh(id: unknown, isKept: boolean): unknown {
     if (typeof id !== 'string') return id;
     const count = this.counts.get(id) ?? 0;
     this.counts.set(id, count + 1);
-    return count === 0 ? this.known(id) : this.names.again(id, 'call_', count);
+    if (count > 0) return this.names.again(id, 'call_', count);
+    return isKept ? id : this.known(id);
   }
 }
