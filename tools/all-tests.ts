@@ -123,5 +123,5 @@ if (!hasBrowser())
   console.warn(`
 ****************************************************************************************
 * THE INSPECTOR WAS NOT TESTED: there is no Chromium on this machine.                  *
-* Install one (Debian: apt-get install chromium), or set CHROMIUM to its path.         *
+* Install one (Debian: apt-get install chromium-headless-shell), or set CHROMIUM.      *
 ****************************************************************************************`);
