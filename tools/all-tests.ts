@@ -1,8 +1,8 @@
 /**
- * `npm test`: unit tests beside the Worker's own tests, which wait for a third of their time, types
- * and lint, and then the tests before a built Worker. More at once would take longer: the processes
- * would empty each other's caches, and tests that have to be in time would not be. The output of
- * each script comes in one piece, in order.
+ * `npm test`: unit tests beside the Worker's own tests, which wait for a third of their time, and
+ * then the tests before a built Worker. More at once would take longer: the processes would empty
+ * each other's caches, and tests that have to be in time would not be. The output of each script
+ * comes in one piece, in order.
  */
 import { spawn } from 'node:child_process';
 import { existsSync, rmSync, statfsSync } from 'node:fs';
@@ -22,10 +22,15 @@ const BUSY = `--maxWorkers=${Math.ceil(CORES / 2)}`;
 /** As many as can use all that is left. */
 const PATIENT = `--maxWorkers=${CORES}`;
 
-/** All rows of a phase run at once, and the scripts of a row one after the other. */
-const PHASES: readonly (readonly (readonly Job[])[])[] = [
-  [[['test:unit', BUSY]], [['test:worker', PATIENT], ['types'], ['lint']]],
-  [[['test:built', WAITING, ...(hasBrowser() ? [] : ['--exclude', 'test/browser/**'])]]],
+/** All rows run at once, and the scripts of a row one after the other. */
+const ROWS: readonly (readonly Job[])[] = [
+  [['test:unit', BUSY]],
+  [
+    ['test:worker', PATIENT],
+    ['types'],
+    ['lint'],
+    ['test:built', WAITING, ...(hasBrowser() ? [] : ['--exclude', 'test/browser/**'])],
+  ],
 ];
 
 /**
@@ -108,15 +113,12 @@ function run([script, ...args]: Job, output: ReturnType<Output['place']>): Promi
 
 const output = new Output();
 let hasFailed = false;
-for (const rows of PHASES) {
-  const placed = rows.map((jobs) => jobs.map((job) => [job, output.place()] as const));
-  await Promise.all(
-    placed.map(async (row) => {
-      // One that fails does not stop the others.
-      for (const one of row) if (!(await run(...one))) hasFailed = true;
-    }),
-  );
-}
+await Promise.all(
+  ROWS.map((jobs) => jobs.map((job) => [job, output.place()] as const)).map(async (row) => {
+    // One that fails does not stop the others.
+    for (const one of row) if (!(await run(...one))) hasFailed = true;
+  }),
+);
 // `process.exit` would cut off output that a pipe has not taken yet.
 if (hasFailed) process.exitCode = 1;
 if (!hasBrowser())
