@@ -8,6 +8,7 @@
  * `run-events.ts` keeps it. `routes/conversations/requests.ts` reads it, and
  * `memory/run/outline.ts` outlines a view from it.
  */
+import { plus } from '../lib/sums.ts';
 import { pause } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
 import { firstAnswer } from '../memory/conversation/first-requests.ts';
@@ -233,15 +234,7 @@ function placeholdersOf(strategy: MemoryStrategy): RunEvent['placeholders'] {
 /** A count that one of the answers does not report is not known of all. */
 function sumOf(usages: readonly (RunUsage | undefined)[]): RunUsage | null {
   if (usages.every((usage) => usage === undefined)) return null;
-  const sum = (name: keyof RunUsage): number | null =>
-    usages.reduce<number | null>((all, usage) => {
-      const one = usage?.[name] ?? null;
-      return all === null || one === null ? null : all + one;
-    }, 0);
-  return {
-    input: sum('input'),
-    cached: sum('cached'),
-    cache_writes: sum('cache_writes'),
-    output: sum('output'),
-  };
+  return usages.map((usage) => usage ?? NOTHING_REPORTED).reduce(plus);
 }
+
+const NOTHING_REPORTED: RunUsage = { input: null, cached: null, cache_writes: null, output: null };

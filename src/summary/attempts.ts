@@ -1,7 +1,6 @@
 /** Asks a summarizer until its answer is valid, or retries are used up. */
 import type { Result } from '../lib/result.ts';
 import { pause } from '../lib/time-limit.ts';
-import { costOf } from '../memory/money/amounts.ts';
 import type { TokenUsage } from '../memory/plan/report.ts';
 import type { ModelFault } from '../upstream/model-client.ts';
 import type { TooLong } from '../upstream/too-long.ts';
@@ -85,19 +84,4 @@ async function askOnce<Fault>(
   spent(answer.value.usage);
   const valid = check(answer.value);
   return valid.ok ? valid : { ok: false, reason: { code: valid.reason, again: true } };
-}
-
-/** The usage of several calls together. */
-export function sumOf(a: TokenUsage, b: TokenUsage): TokenUsage {
-  const cached_tokens = (a.cached_tokens ?? 0) + (b.cached_tokens ?? 0);
-  const cache_write_tokens = (a.cache_write_tokens ?? 0) + (b.cache_write_tokens ?? 0);
-  const cost = costOf([a, b]);
-  return {
-    prompt_tokens: a.prompt_tokens + b.prompt_tokens,
-    completion_tokens: a.completion_tokens + b.completion_tokens,
-    total_tokens: a.total_tokens + b.total_tokens,
-    ...(cached_tokens > 0 ? { cached_tokens } : {}),
-    ...(cache_write_tokens > 0 ? { cache_write_tokens } : {}),
-    ...(cost === undefined ? {} : { cost }),
-  };
 }

@@ -1,5 +1,6 @@
 /** The Durable Object's part: it makes the texts that are asked for, of material that comes too. */
 import type { Result } from '../lib/result.ts';
+import { plus } from '../lib/sums.ts';
 import type { Log } from '../log.ts';
 import { DIGEST_TOKENS, digested } from '../memory/edits/output-digest.ts';
 import { createTokenCounter, loadTokenize, type TokenCounter } from '../memory/tokens/tokens.ts';
@@ -7,7 +8,7 @@ import type { Memory, WrittenText } from '../storage/conversation/memories.ts';
 import type { TextProgress } from '../storage/conversation/texts.ts';
 import type { CallGuard } from '../upstream/call-guard.ts';
 import type { ModelFault } from '../upstream/model-client.ts';
-import { askUntilValid, sumOf } from './attempts.ts';
+import { askUntilValid } from './attempts.ts';
 import type { DigestMaterial, TextMaterial, VersionMaterial } from './conversation.ts';
 import { NO_TRANSCRIPT } from './kept-transcript.ts';
 import { askCompaction } from './own-compaction.ts';
@@ -94,8 +95,8 @@ async function ownFirst(
   if (!progress.goesOn()) return { ok: false, reason: { error: 'given_up', usage } };
   const written = await byItself();
   if (!written.ok)
-    return { ok: false, reason: { ...written.reason, usage: sumOf(usage, written.reason.usage) } };
-  return { ok: true, value: { ...written.value, usage: sumOf(usage, written.value.usage) } };
+    return { ok: false, reason: { ...written.reason, usage: plus(usage, written.reason.usage) } };
+  return { ok: true, value: { ...written.value, usage: plus(usage, written.value.usage) } };
 }
 
 /** A request waits for it. */
@@ -138,7 +139,7 @@ async function writeDigest(
       check: (answer) =>
         validateDigest(answer, counter, (text) => digested(removal, text, counter) !== undefined),
       spent: (more) => {
-        usage = sumOf(usage, more);
+        usage = plus(usage, more);
       },
     },
   );

@@ -8,6 +8,7 @@
  * settings. `render` puts the texts into their places.
  */
 
+import { plus } from '../lib/sums.ts';
 import { logCaught } from '../log.ts';
 import type { Removal } from '../memory/edits/removal.ts';
 import type { TokenUsage, Warning } from '../memory/plan/report.ts';
@@ -15,7 +16,6 @@ import { portions } from '../storage/archive/packing.ts';
 import type { DigestAnswer, DigestOrder } from '../storage/conversation/output-digests.ts';
 import { relyOn } from '../storage/recall.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
-import { sumOf } from './attempts.ts';
 import type { DigestMaterial, StoredConversation, SummaryPorts } from './conversation.ts';
 import { ask } from './order.ts';
 import { NO_USAGE } from './summarizer.ts';
@@ -158,7 +158,7 @@ export class AwaitedDigests {
   private take({ key, text, isDegraded, usage }: DigestAnswer): void {
     this.settle(key, text);
     if (isDegraded) this.warnings.push('summary_degraded');
-    if (usage) this.usage = sumOf(this.usage ?? NO_USAGE, usage);
+    if (usage) this.usage = plus(this.usage ?? NO_USAGE, usage);
   }
 
   /** Takes a verdict over. @param isStored whether the object has it */

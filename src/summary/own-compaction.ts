@@ -5,6 +5,7 @@
  */
 import { areSame, elementAt } from '../lib/elements.ts';
 import type { Result } from '../lib/result.ts';
+import { plus } from '../lib/sums.ts';
 import { pause } from '../lib/time-limit.ts';
 import type { History } from '../memory/conversation/history.ts';
 import { writeBlock } from '../memory/conversation/session-summary.ts';
@@ -24,7 +25,6 @@ import type { CompactionRange } from '../protocol/model-request.ts';
 import type { Memory } from '../storage/conversation/memories.ts';
 import type { CallGuard } from '../upstream/call-guard.ts';
 import { askModel, type ModelFault, type ModelServer, type Toll } from '../upstream/model-client.ts';
-import { sumOf } from './attempts.ts';
 import { LONGEST_ANSWER, leastRoom, NO_USAGE } from './summarizer.ts';
 import type { Progress } from './writer.ts';
 
@@ -206,7 +206,7 @@ export async function askCompaction(
   for (let attempt = 1; progress.goesOn(); attempt++) {
     const answered = await ask(call, guard);
     if (answered.ok) {
-      usage = sumOf(usage, billed(answered.value.usage, call));
+      usage = plus(usage, billed(answered.value.usage, call));
       return { made: checked(answered.value, call, counter), usage };
     }
     const { code, again, cause, afterMs = 0 } = answered.reason;

@@ -5,6 +5,7 @@
  */
 
 import type { Result } from '../lib/result.ts';
+import { plus } from '../lib/sums.ts';
 import type { Boundary, Piece } from '../memory/conversation/passage.ts';
 import type { TokenUsage } from '../memory/plan/report.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
@@ -12,7 +13,7 @@ import type { Memory } from '../storage/conversation/memories.ts';
 import { windowOfRetry } from '../upstream/learned-limits.ts';
 import type { ModelFault } from '../upstream/model-client.ts';
 import type { TooLong } from '../upstream/too-long.ts';
-import { askUntilValid, type Retries, sumOf } from './attempts.ts';
+import { askUntilValid, type Retries } from './attempts.ts';
 import {
   answerRoom,
   type GuardedSummarizer,
@@ -274,7 +275,7 @@ class Run {
       start: Date.now(),
       check: (answer) => validateSummary(answer, { maxTokens: limit, counter: this.counter, userTexts }),
       spent: (usage) => {
-        this.usage = sumOf(this.usage, usage);
+        this.usage = plus(this.usage, usage);
       },
       goesOn: () => this.progress.goesOn(),
       retrying: (code) => this.progress.retrying(code),

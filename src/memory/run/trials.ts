@@ -3,7 +3,6 @@
  * observed, and all others are sent by the strategy. Sums of both sides, by conversation and
  * together. Pure.
  */
-import { plus } from '../../lib/sums.ts';
 import type { Bill, PotentialBill } from '../money/bill-schema.ts';
 import type { ListedRun } from './event.ts';
 import type { MissedWords } from './missed-words.ts';
@@ -114,11 +113,6 @@ export function trialTotals(conversations: Iterable<TriedConversation>): TrialTo
       totals[side] = withConversation(totals[side] ?? NO_TOTAL, conversation, side, isMixed);
   }
   return totals;
-}
-
-/** Totals of a caller with two tenants. */
-export function joinTotals(one: TrialTotals, other: TrialTotals): TrialTotals {
-  return plus(one, other);
 }
 
 export function sideOf(key: string): TrialSide {

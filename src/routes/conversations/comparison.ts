@@ -2,8 +2,9 @@
  * `GET /v1/stats/comparison`: what a strategy on trial has saved in some days, or would have
  * (docs/answers-and-errors.md#on-trial).
  */
+import { plus } from '../../lib/sums.ts';
 import { type TriedSide, trialsIn } from '../../memory/run/trial-report.ts';
-import { joinTotals } from '../../memory/run/trials.ts';
+import type { TrialTotals } from '../../memory/run/trials.ts';
 import type { ShownSide, StatsComparison } from '../../reference/schemas/comparison.ts';
 import type { RouteContext } from '../context.ts';
 import { verifiedTenant } from '../verified-tenant.ts';
@@ -15,7 +16,7 @@ export async function getComparison(c: RouteContext): Promise<Response> {
   const days = daysIn(c);
   const range = rangeOf(days);
   const totals = await askEach(c, tenant, (stub) => stub.trials(...range));
-  const trials = trialsIn(totals.reduce(joinTotals, {}));
+  const trials = trialsIn(totals.reduce<TrialTotals>(plus, {}));
   const answer: StatsComparison = {
     object: 'memory.stats.comparison',
     days,

@@ -1,6 +1,6 @@
 import type OpenAI from 'openai';
 import { expect, it, vi } from 'vitest';
-import { sumOf } from '../../../src/summary/attempts.ts';
+import { plus } from '../../../src/lib/sums.ts';
 import { askSummarizer, LONGEST_ANSWER, NO_USAGE } from '../../../src/summary/summarizer.ts';
 import { NO_LIMITS } from '../../../src/upstream/call-guard.ts';
 
@@ -53,7 +53,7 @@ it('prices each call by itself, and knows no price where no usage is reported', 
   const long = await call({ prompt_tokens: 150_000, completion_tokens: 1_000, total_tokens: 151_000 });
   if (!long) throw new Error('the summarizer has not answered');
   expect(long.cost).toBe(152_000_000);
-  expect(sumOf(sumOf(NO_USAGE, long), long)).toMatchObject({ prompt_tokens: 300_000, cost: 304_000_000 });
+  expect(plus(plus(NO_USAGE, long), long)).toMatchObject({ prompt_tokens: 300_000, cost: 304_000_000 });
   expect(await call(undefined)).toMatchObject({ cost: null });
 });
 

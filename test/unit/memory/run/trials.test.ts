@@ -1,15 +1,11 @@
 /** Both sides of a trial: what requests add to them, and what they say together. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { plus } from '../../../../src/lib/sums.ts';
 import type { Bill, PotentialBill } from '../../../../src/memory/money/bill-schema.ts';
 import { NO_DAY_SUMS } from '../../../../src/memory/run/day-sums.ts';
 import { trialsIn } from '../../../../src/memory/run/trial-report.ts';
-import {
-  joinTotals,
-  type TriedConversation,
-  trialSumsOf,
-  trialTotals,
-} from '../../../../src/memory/run/trials.ts';
+import { type TriedConversation, trialSumsOf, trialTotals } from '../../../../src/memory/run/trials.ts';
 import { forAll } from '../../../support/laws/runs.ts';
 
 const TOKENS = { fresh: 1, cached: 0, written: 0, output: 0 };
@@ -124,7 +120,7 @@ describe('the totals of trials', () => {
 
   it('of two parts together are the totals of the whole', () => {
     forAll(all, all, (one, other) => {
-      const joined = joinTotals(trialTotals(one), trialTotals(other));
+      const joined = plus(trialTotals(one), trialTotals(other));
       const whole = trialTotals([...one, ...other]);
       expect(Object.keys(joined).toSorted()).toEqual(Object.keys(whole).toSorted());
       for (const [key, { saving, cost, length, ...sums }] of Object.entries(whole)) {
