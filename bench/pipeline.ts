@@ -2,7 +2,7 @@
  * The pipeline of `src/view/make-view.ts` without HTTP and storage. Every ref counts as written.
  */
 
-import { Lru } from '../src/lib/lru.ts';
+import { lruOf } from '../src/lib/lru.ts';
 import type { ContentFacts } from '../src/memory/edits/compact.ts';
 import type { WrittenPreviews } from '../src/memory/edits/preview.ts';
 import { edits, parseStrategy, retrieves } from '../src/memory/modes/strategy.ts';
@@ -27,8 +27,8 @@ export interface Isolate {
 export function createIsolate(tokenize: Tokenize): Isolate {
   return {
     counter: createTokenCounter(tokenize),
-    facts: new Lru(BELIEFS.facts),
-    previews: new Lru(BELIEFS.previews),
+    facts: lruOf(BELIEFS.facts),
+    previews: lruOf(BELIEFS.previews),
     tenant: new Tenants('the secret of the benchmarks').ofToken('sk-the-key-of-a-benchmark-0001'),
   };
 }

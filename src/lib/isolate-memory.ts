@@ -8,7 +8,7 @@
  * An owner is a tenant's id, or the name of one of its conversations, which begins with that id and
  * a colon. Deletion walks the whole table.
  */
-import { type Bound, Lru, TenantLru } from './lru.ts';
+import { type Bound, lruOf, TenantLru } from './lru.ts';
 
 interface Row<Value> extends Bound<Value> {
   /** What it is, and why it has this many bytes. Markdown. */
@@ -217,7 +217,7 @@ export const DELETIONS_BYTES = 256 * 1024;
 
 /** When owners were forgotten, so that an answer from before counts for nothing after it. */
 class Deletions {
-  private readonly times = new Lru<number>({ bytes: DELETIONS_BYTES });
+  private readonly times = lruOf<number>({ bytes: DELETIONS_BYTES });
   private last = Number.NEGATIVE_INFINITY;
 
   note(owner: string, kind: string, now: number): void {

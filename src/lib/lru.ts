@@ -116,11 +116,6 @@ export class TenantLru<Value> {
     return this.young.size === 0 && this.old.size === 0;
   }
 
-  clear(): void {
-    this.turn();
-    this.turn();
-  }
-
   private entriesOf(tenant: string): Entries<Value> {
     const known = this.young.get(tenant);
     if (known) return known;
@@ -148,32 +143,6 @@ export class TenantLru<Value> {
 }
 
 /** A cache that belongs to one owner, or that holds no caller's data. */
-export class Lru<Value> implements Cache<Value> {
-  private readonly entries: TenantLru<Value>;
-  private readonly own: Cache<Value>;
-
-  constructor(bound: Bound<Value>) {
-    this.entries = new TenantLru(bound);
-    this.own = this.entries.of('');
-  }
-
-  get(key: string): Value | undefined {
-    return this.own.get(key);
-  }
-
-  set(key: string, value: Value): void {
-    this.own.set(key, value);
-  }
-
-  delete(key: string): void {
-    this.own.delete(key);
-  }
-
-  remember(key: string, make: () => Value): Value {
-    return this.own.remember(key, make);
-  }
-
-  clear(): void {
-    this.entries.clear();
-  }
+export function lruOf<Value>(bound: Bound<Value>): Cache<Value> {
+  return new TenantLru(bound).of('');
 }

@@ -4,7 +4,7 @@
  */
 
 import { parseJson } from '../lib/json.ts';
-import { Lru } from '../lib/lru.ts';
+import { lruOf } from '../lib/lru.ts';
 import { logCaught } from '../log.ts';
 import {
   asksForArchive,
@@ -206,7 +206,7 @@ const LONGEST_KNOWN = 1_024;
 /** A text of the caller's own, and what JSON writes for a number that it can't. */
 const NOT_KEPT = /"summary_instructions"|null/;
 /** Callers send the same one with each request. */
-const known = new Lru(BELIEFS.strategies);
+const known = lruOf(BELIEFS.strategies);
 
 /**
  * Undefined if it names none (`namesNone`): the next place is asked then.

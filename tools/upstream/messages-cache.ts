@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
-import { Lru } from '../../src/lib/lru.ts';
+import { lruOf } from '../../src/lib/lru.ts';
 import { type Json, listed } from './json.ts';
 
 /** As the API writes it. */
@@ -75,7 +75,7 @@ export class MessagesCache {
 }
 
 /** The tokens of blocks, which come again in each request of a conversation. */
-const counted = new Lru<number>({ bytes: 16 * 1024 ** 2 });
+const counted = lruOf<number>({ bytes: 16 * 1024 ** 2 });
 
 /** The tokens of a whole prompt. */
 export function promptTokens(body: Json): number {

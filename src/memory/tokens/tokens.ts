@@ -12,7 +12,7 @@
  * merged, tokens are found as tiktoken finds them.
  */
 import { cutAfter } from '../../lib/characters.ts';
-import { type Cache, Lru } from '../../lib/lru.ts';
+import { type Cache, lruOf } from '../../lib/lru.ts';
 import type { Message, MessageTokens, Weight } from '../conversation/message.ts';
 import { partsOf, type TokenMeasure } from '../models/facts.ts';
 import { loadEncoding } from './encoding.ts';
@@ -137,8 +137,8 @@ const OWN_COUNTS = 1024 * 1024;
 
 function ownCounts(): RememberedCounts {
   return {
-    messages: new Lru({ bytes: OWN_COUNTS, sizeOf: () => 32 }),
-    texts: new Lru({ bytes: OWN_COUNTS }),
+    messages: lruOf({ bytes: OWN_COUNTS, sizeOf: () => 32 }),
+    texts: lruOf({ bytes: OWN_COUNTS }),
   };
 }
 

@@ -6,7 +6,7 @@
  * What a summary is made of holds the caller's key. It comes with the request that wants the
  * version, and stays in memory.
  */
-import { Lru } from '../../lib/lru.ts';
+import { lruOf } from '../../lib/lru.ts';
 import { pause, soon } from '../../lib/time-limit.ts';
 import { type Log, logCaught } from '../../log.ts';
 import type { TokenUsage } from '../../memory/plan/report.ts';
@@ -84,7 +84,7 @@ export class Texts<Material> {
   /** The order that waits, by lineage and strategy. */
   private readonly waiting = new Map<string, Order<Material>>();
   /** What versions have cost, by the order that they were made for. */
-  private readonly spent = new Lru<TokenUsage>(REMEMBERED_COSTS);
+  private spent = lruOf<TokenUsage>(REMEMBERED_COSTS);
 
   constructor(ports: TextPorts<Material>) {
     this.ports = ports;
@@ -117,7 +117,7 @@ export class Texts<Material> {
 
   /** Drops all that is in the making, and the orders that wait. */
   drop(): void {
-    this.spent.clear();
+    this.spent = lruOf(REMEMBERED_COSTS);
     this.waiting.clear();
     this.ports.making.drop();
   }

@@ -1,6 +1,6 @@
 /** Parts to test the edits of `auto` one by one. */
 
-import { Lru } from '../../../src/lib/lru.ts';
+import { lruOf } from '../../../src/lib/lru.ts';
 import type { Message } from '../../../src/memory/conversation/message.ts';
 import type { CompactContext } from '../../../src/memory/edits/compact.ts';
 import { createPreviewWriter } from '../../../src/memory/edits/preview.ts';
@@ -30,13 +30,13 @@ export function removalOf(message: number, freed: number): Removal {
 
 /** The services of edits: a tenant's refs, and new caches. */
 export function contextOf(messages: readonly Message[]): CompactContext {
-  const previews = new Lru(BELIEFS.previews);
+  const previews = lruOf(BELIEFS.previews);
   return {
     counter,
     refs: tenant.refs,
     keep: true,
     digest: sha256Hex,
-    facts: new Lru(BELIEFS.facts),
+    facts: lruOf(BELIEFS.facts),
     settings: { strategy: '', tokenizer: counter.tokenizer, refs: tenant.refs },
     writer: createPreviewWriter(messages, { counter, digest: sha256Hex, previews }),
   };

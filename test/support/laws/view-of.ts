@@ -1,6 +1,6 @@
 /** The pipeline of `src/view/make-view.ts` in memory, without HTTP and storage. */
 
-import { Lru } from '../../../src/lib/lru.ts';
+import { lruOf } from '../../../src/lib/lru.ts';
 import type { KeptReasonings } from '../../../src/memory/conversation/kept-reasoning.ts';
 import { prefixHashes } from '../../../src/memory/conversation/prefix-hash.ts';
 import { REF_START } from '../../../src/memory/conversation/refs.ts';
@@ -38,7 +38,7 @@ export function rememberNoText(): void {
  * the laws count what the plan has counted.
  */
 function countOnce(tokenize: Tokenize): Tokenize {
-  const counted = new Lru<number>({ bytes: COUNTED_BYTES });
+  const counted = lruOf<number>({ bytes: COUNTED_BYTES });
   return (text) => (countsOnce ? counted.remember(text, () => tokenize(text)) : tokenize(text));
 }
 
@@ -46,8 +46,8 @@ const tokenize = await loadTokenize('o200k_base');
 
 const counting = {
   counter: createTokenCounter(countOnce(tokenize)),
-  facts: new Lru(BELIEFS.facts),
-  previews: new Lru(BELIEFS.previews),
+  facts: lruOf(BELIEFS.facts),
+  previews: lruOf(BELIEFS.previews),
 };
 
 export const { counter } = counting;

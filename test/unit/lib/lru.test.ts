@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { Lru, TenantLru } from '../../../src/lib/lru.ts';
+import { lruOf, TenantLru } from '../../../src/lib/lru.ts';
 
 const keys = (count: number) => Array.from({ length: count }, (_, index) => `key ${index}`);
 
 describe('a cache under a bound in bytes', () => {
   it('forgets what was not used for long, and holds no more than it may', () => {
-    const lru = new Lru<number>({ bytes: 45_000, sizeOf: () => 10_000 });
+    const lru = lruOf<number>({ bytes: 45_000, sizeOf: () => 10_000 });
     for (const [index, key] of ['a', 'b', 'c', 'd', 'e'].entries()) {
       lru.set(key, index);
       lru.get('a');
@@ -19,7 +19,7 @@ describe('a cache under a bound in bytes', () => {
 
   it('F3: holds few large values and many small ones', () => {
     const keptOf = (size: number): number => {
-      const lru = new Lru<string>({ bytes: 1_000_000, sizeOf: (value) => value.length });
+      const lru = lruOf<string>({ bytes: 1_000_000, sizeOf: (value) => value.length });
       for (const key of keys(2_000)) lru.set(key, 'x'.repeat(size));
       return keys(2_000).filter((key) => lru.get(key) !== undefined).length;
     };
@@ -29,7 +29,7 @@ describe('a cache under a bound in bytes', () => {
   });
 
   it('F3: counts the keys, and takes no entry that is larger than half of the bound', () => {
-    const lru = new Lru<number>({ bytes: 100_000 });
+    const lru = lruOf<number>({ bytes: 100_000 });
     lru.set('small', 1);
     lru.set('k'.repeat(30_000), 2);
     expect(lru.get('k'.repeat(30_000))).toBeUndefined();
@@ -39,14 +39,14 @@ describe('a cache under a bound in bytes', () => {
   });
 
   it('F3: replaces a value by one that is too large to be kept, and knows neither', () => {
-    const lru = new Lru<string>({ bytes: 10_000, sizeOf: (value) => value.length });
+    const lru = lruOf<string>({ bytes: 10_000, sizeOf: (value) => value.length });
     lru.set('key', 'short');
     lru.set('key', 'x'.repeat(20_000));
     expect(lru.get('key')).toBeUndefined();
   });
 
   it('F3: counts what was replaced or deleted no more', () => {
-    const lru = new Lru<string>({ bytes: 20_000, sizeOf: (value) => value.length });
+    const lru = lruOf<string>({ bytes: 20_000, sizeOf: (value) => value.length });
     lru.set('kept', 'x');
     for (let time = 0; time < 100; time++) lru.set('replaced', 'x'.repeat(1_000));
     for (const key of keys(100)) {

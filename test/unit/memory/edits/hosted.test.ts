@@ -1,6 +1,6 @@
 /** Outputs of tools that the upstream runs, of which it may refuse some kinds with placeholders. */
 import { expect, it } from 'vitest';
-import { Lru } from '../../../../src/lib/lru.ts';
+import { lruOf } from '../../../../src/lib/lru.ts';
 import { outlineOf, planView } from '../../../../src/memory/plan/plan-view.ts';
 import { readResponsesRequest } from '../../../../src/protocol/responses/request.ts';
 import { BELIEFS } from '../../../../src/request/beliefs.ts';
@@ -29,7 +29,7 @@ it('are made anew where the upstream refuses one more kind', () => {
   if (!read.ok) throw new Error('a valid body was refused');
   const strategy = strategyOf({ mode: 'compact', compact_trigger_turns: 1, compact_keep: 1 });
   const outline = outlineOf(strategy, read.value, tenant.refs);
-  const caches = { facts: new Lru(BELIEFS.facts), previews: new Lru(BELIEFS.previews) };
+  const caches = { facts: lruOf(BELIEFS.facts), previews: lruOf(BELIEFS.previews) };
   const isolate = { ...caches, counter, refs: tenant.refs, digest: sha256Hex };
   const edited = (...kinds: string[]) => {
     const plan = planView(strategy, outline, undefined, { ...isolate, unedited: new Set(kinds) });

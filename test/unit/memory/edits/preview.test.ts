@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Lru } from '../../../../src/lib/lru.ts';
+import { lruOf } from '../../../../src/lib/lru.ts';
 import { eachLiteral, type Literal } from '../../../../src/memory/edits/literals.ts';
 import { createPreviewWriter, previewTokens } from '../../../../src/memory/edits/preview.ts';
 import { createTokenCounter } from '../../../../src/memory/tokens/tokens.ts';
@@ -30,7 +30,7 @@ const literalsOf = (text: string): Literal[] => {
 
 /** A writer for an output, message 2, after a user's words. */
 function writerOf(words: string, output: string, countedBy = counter) {
-  const context = { counter: countedBy, digest: sha256Hex, previews: new Lru(BELIEFS.previews) };
+  const context = { counter: countedBy, digest: sha256Hex, previews: lruOf(BELIEFS.previews) };
   return createPreviewWriter(read([user(words), ...step('call_1', 'f', output)]), context);
 }
 

@@ -5,7 +5,7 @@
 
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { Lru } from '../../../../src/lib/lru.ts';
+import { lruOf } from '../../../../src/lib/lru.ts';
 import { messagesOf as messagesIn, readHistory } from '../../../../src/memory/conversation/history.ts';
 import { USUAL_TERMS } from '../../../../src/memory/models/terms.ts';
 import type { MemoryStrategyRequest } from '../../../../src/memory/modes/table.ts';
@@ -270,8 +270,8 @@ describe('a call that waits for its result', () => {
           counter,
           refs: undefined,
           digest: (text) => text,
-          facts: new Lru(BELIEFS.facts),
-          previews: new Lru(BELIEFS.previews),
+          facts: lruOf(BELIEFS.facts),
+          previews: lruOf(BELIEFS.previews),
         });
         return read;
       };

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Lru } from '../../../../src/lib/lru.ts';
+import { lruOf } from '../../../../src/lib/lru.ts';
 import { createPreviewWriter } from '../../../../src/memory/edits/preview.ts';
 import { LARGEST_FACTOR, SMALLEST_FACTOR } from '../../../../src/memory/models/facts.ts';
 import { longestFitting, MOST_COUNTS, mostFitting } from '../../../../src/memory/tokens/fitting.ts';
@@ -119,7 +119,7 @@ describe('the most elements that fit', () => {
   it('F5: of a preview are found in few counts', () => {
     const { counter, wholes } = strange();
     const output = Array.from({ length: 300 }, (_, at) => `ORD-${7_000 + at}`).join('\n');
-    const context = { counter, digest: sha256Hex, previews: new Lru(BELIEFS.previews) };
+    const context = { counter, digest: sha256Hex, previews: lruOf(BELIEFS.previews) };
     const writer = createPreviewWriter(read([user('go'), ...step('call_1', 'f', output)]), context);
     const written = writer.write(2, () => output, 300);
     expect(wholes()).toBeLessThanOrEqual(24);
