@@ -155,11 +155,6 @@ export class Beliefs<Value> {
     this.entries.delete(owner, key);
   }
 
-  /** See `Believed`. */
-  get confirm(): string {
-    return this.kind.confirm ?? this.name;
-  }
-
   /** Whether nothing is known of anybody. */
   get isEmpty(): boolean {
     return this.entries.isEmpty;
@@ -167,7 +162,13 @@ export class Beliefs<Value> {
 
   /** The values of one owner. Cheap to make. */
   of(owner: string): OwnBeliefs<Value> {
-    return new OwnBeliefs(this, owner);
+    return {
+      get: (key) => this.get(owner, key),
+      last: (key) => this.last(owner, key),
+      keep: (key, value, at) => this.set(owner, key, value, at),
+      drop: (key) => this.delete(owner, key),
+      confirm: this.kind.confirm ?? this.name,
+    };
   }
 
   /** Forgets this kind alone. What was asked for before is no longer taken. */
@@ -178,36 +179,14 @@ export class Beliefs<Value> {
 }
 
 /** The values of one kind and one owner. See `Beliefs`. */
-export class OwnBeliefs<Value> {
-  private readonly all: Beliefs<Value>;
-  private readonly owner: string;
-
-  constructor(all: Beliefs<Value>, owner: string) {
-    this.all = all;
-    this.owner = owner;
-  }
-
-  get(key: string): Seen<Value> | undefined {
-    return this.all.get(this.owner, key);
-  }
-
-  last(key: string): Seen<Value> | undefined {
-    return this.all.last(this.owner, key);
-  }
-
+export interface OwnBeliefs<Value> {
+  get(key: string): Seen<Value> | undefined;
+  last(key: string): Seen<Value> | undefined;
   /** @param at when it was asked for, in milliseconds since the epoch */
-  keep(key: string, value: Value, at: number): void {
-    this.all.set(this.owner, key, value, at);
-  }
-
-  drop(key: string): void {
-    this.all.delete(this.owner, key);
-  }
-
+  keep(key: string, value: Value, at: number): void;
+  drop(key: string): void;
   /** See `Believed`. */
-  get confirm(): string {
-    return this.all.confirm;
-  }
+  readonly confirm: string;
 }
 
 const EVERY_KIND = '';
