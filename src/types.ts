@@ -3,14 +3,14 @@ import type { z } from 'zod';
 import type { healthSchema, versionSchema } from './storage/conversation/memory-schema.ts';
 
 export type { MemoryStrategyRequest } from './memory/modes/table.ts';
+export type { Report as MemoryReport, Warning as MemoryWarning } from './memory/plan/report.ts';
 /** The turns of `format: "conversation_memory"`, each with its digest. */
 export type {
   Artifact as TurnArtifact,
   ConversationTurns as ConversationMemory,
   PlainTurn as ConversationTurn,
-} from './memory/plan/conversation-turns.ts';
-export type { Report as MemoryReport, Warning as MemoryWarning } from './memory/plan/report.ts';
-export type { TurnDigest } from './memory/plan/turn-digest.ts';
+  TurnDigest,
+} from './memory/plan/turns-schema.ts';
 export type { MemoryInjectionRequest } from './memory/strategy/injection.ts';
 export type { MemoryBlocksRequest } from './memory/strategy/memory-blocks.ts';
 

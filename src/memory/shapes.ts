@@ -7,6 +7,8 @@ export function name(schema: z.ZodType, id: string): void {
 }
 
 export const count = z.int().nonnegative();
+/** A time. The limit is in the year 5138, or in 1973 if it were in milliseconds. */
+export const seconds = count.max(99_999_999_999).describe('Seconds since 1970.');
 /** A SHA-256. */
 export const hash = z.string().regex(/^[0-9a-f]{64}$/);
 export const refName = z.string().regex(/^ref_[a-z2-7]{26}$/);

@@ -7,40 +7,9 @@ import type { History } from '../conversation/history.ts';
 import type { Message } from '../conversation/message.ts';
 import { type Round, roundsOf } from '../conversation/sequence.ts';
 import { firstRequest } from '../edits/first-request.ts';
-import { digestOf, type TurnDigest } from './turn-digest.ts';
+import { digestOf } from './turn-digest.ts';
+import type { Artifact, ConversationTurns } from './turns-schema.ts';
 import type { View } from './view.ts';
-
-export interface PlainTurn {
-  readonly user: string;
-  /** Null until the turn is answered. */
-  readonly assistant: string | null;
-  /** When its question was first sent, in seconds since the epoch. Absent if it is not known. */
-  readonly ts?: number;
-  /** Contents of the turn that the view has replaced by a ref, in order. */
-  readonly artifacts: readonly Artifact[];
-  readonly digest: TurnDigest;
-}
-
-export interface Artifact {
-  readonly ref: string;
-  readonly tool_name: string;
-  readonly tool_call_id: string;
-  readonly tokens: number;
-}
-
-export interface ConversationTurns {
-  /**
-   * The first request, if it stays while the summary covers the rest of its turn or that turn is
-   * trimmed; null otherwise.
-   */
-  readonly first_user: string | null;
-  /** The newest answered turns in full, and after them the question that is open, if any. */
-  readonly recent_turns: readonly PlainTurn[];
-  /** Earlier turns that no summary covers yet. */
-  readonly pending_turns: readonly PlainTurn[];
-  /** The summary with its tags, as in the view; null without one. */
-  readonly summary: string | null;
-}
 
 /**
  * @param recent the maximum of recent turns, which an open question is none of yet

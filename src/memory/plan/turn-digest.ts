@@ -3,16 +3,7 @@ import { firstLine, shortened } from '../../lib/characters.ts';
 import type { History, Output } from '../conversation/history.ts';
 import type { Message } from '../conversation/message.ts';
 import type { Round } from '../conversation/sequence.ts';
-
-/** Steps of a turn in few words. Both summaries are null for a turn without any. */
-export interface TurnDigest {
-  /** In the order of their first calls. */
-  readonly tools: readonly { readonly name: string; readonly calls: number }[];
-  /** The beginning of each result, with its tool. */
-  readonly observations_summary: string | null;
-  /** The beginning of what the model wrote or thought beside its calls. */
-  readonly reasoning_summary: string | null;
-}
+import type { TurnDigest } from './turns-schema.ts';
 
 /** In characters. */
 const LONGEST_SUMMARY = 600;

@@ -9,18 +9,8 @@ import { dollarsIn } from '../money/dollars.ts';
 import { type DaySums, netOf } from './day-sums.ts';
 import { many, percent, unbilledOf } from './period-summary.ts';
 
-export const ALERT_CODES = [
-  'upstream',
-  'failing',
-  'budget',
-  'unpriced',
-  'misses',
-  'losing',
-  'retiring',
-] as const;
-
 export interface Alert {
-  readonly code: (typeof ALERT_CODES)[number];
+  readonly code: 'upstream' | 'failing' | 'budget' | 'unpriced' | 'misses' | 'losing' | 'retiring';
   /** `act`: something does not work, or soon will not. */
   readonly level: 'act' | 'watch';
   /** Whom it is about; null: all. */

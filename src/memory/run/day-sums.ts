@@ -7,7 +7,7 @@ import type { Nanodollars } from '../money/amounts.ts';
 import type { Bill, PotentialBill } from '../money/bill-schema.ts';
 import type { CacheMiss } from '../replay/change-schema.ts';
 import type { ListedRun } from './event.ts';
-import { type FailureSums, type MissSums, type ModelSums, missSumsOf } from './named-sums.ts';
+import type { FailureSums, MissSums, ModelSums } from './named-sums.ts';
 import { TRIAL_NAMES, type TrialSums } from './trials.ts';
 
 /** A day without requests. Tokens are tokens, amounts are nanodollars, all others are counts. */
@@ -133,7 +133,7 @@ export function daySumsOf(
     tokens_before: before,
     tokens_sent: tokens && !observed ? tokens.after : before,
     ...billedSums(bill),
-    ...(miss ? { missed: missSumsOf(miss) } : {}),
+    ...(miss ? { missed: { [miss.cause]: { requests: 1, tokens: miss.tokens, amount: miss.amount } } } : {}),
     ...failuresOf(event),
     models: modelSumsOf(event, bill),
     ...timesOf(event),
@@ -155,17 +155,11 @@ export function daySumsOfText(amount: Nanodollars | null): DaySums {
 }
 
 export function joinDaySums(one: DaySums, other: DaySums): DaySums {
-  const sums = DAY_SUMS_NAMES.map((name) => [name, one[name] + other[name]] as const);
-  const named = NAMED_SUMS_NAMES.flatMap((name) => {
-    const [mine, added] = [one[name], other[name]];
-    const joined = mine && added ? plus<object>(mine, added) : (mine ?? added);
-    return joined ? [[name, joined] as const] : [];
-  });
   const times = LAST_TIMES.flatMap((name) => {
     const last = Math.max(one[name] ?? 0, other[name] ?? 0);
     return last > 0 ? [[name, last] as const] : [];
   });
-  return { ...(Object.fromEntries(sums) as typeof NO_DAY_SUMS), ...Object.fromEntries([...named, ...times]) };
+  return { ...plus(one, other), ...Object.fromEntries(times) };
 }
 
 /** Adds to a day, and forgets all but the newest days. */

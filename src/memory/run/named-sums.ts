@@ -2,39 +2,35 @@
  * Sums by name, as they are added up by day: cache misses by cause (docs/money.md#misses), failures
  * by status, and requests by model.
  */
-import type { Nanodollars } from '../money/amounts.ts';
-import type { CacheMiss, MissCause } from '../replay/change-schema.ts';
+import * as z from 'zod';
+import type { Immutable } from '../../lib/immutable.ts';
+import { cacheMissSchema, type MissCause } from '../replay/change-schema.ts';
+import { count } from '../shapes.ts';
 
-export interface MissSum {
-  readonly requests: number;
-  readonly tokens: number;
+export const missSumSchema = z.strictObject({
+  requests: count,
+  tokens: count,
   /** Null if the amount of one of them is not known. */
-  readonly amount: Nanodollars | null;
-}
-
+  amount: cacheMissSchema.shape.amount,
+});
+type MissSum = Immutable<z.output<typeof missSumSchema>>;
 export type MissSums = Readonly<Partial<Record<MissCause, MissSum>>>;
 
 /** By the status of the answer, or `broken` for streams that the upstream has broken off. */
 export type FailureSums = Readonly<Record<string, { readonly requests: number }>>;
 
-export interface ModelSum {
-  readonly requests: number;
+export const modelSumSchema = z.strictObject({
+  requests: count,
   /** Answers with an error's status. */
-  readonly failed: number;
-  /** Requests whose bill is known completely. The last three are theirs alone. */
-  readonly billed: number;
-  /** Answers of the model without such a bill, and that were not only observed. */
-  readonly unbilled: number;
+  failed: count,
+  /** Requests whose bill is known completely. */
+  billed: count,
+  unbilled: count.describe('Answers that have no complete bill, and were not only observed.'),
   /** Bills whose cache writes are estimated. */
-  readonly about: number;
-  readonly would_be: Nanodollars;
-  /** Without what the summarizer has cost. */
-  readonly sent: Nanodollars;
-}
+  about: count,
+  would_be: count.describe('Of the `billed` requests, in nanodollars.'),
+  sent: count.describe('Likewise, without what the summarizer has cost.'),
+});
 
 /** By the name in the request; empty where it names none. */
-export type ModelSums = Readonly<Record<string, ModelSum>>;
-
-export function missSumsOf({ cause, tokens, amount }: CacheMiss): MissSums {
-  return { [cause]: { requests: 1, tokens, amount } };
-}
+export type ModelSums = Readonly<Record<string, Immutable<z.output<typeof modelSumSchema>>>>;

@@ -3,8 +3,8 @@
  * is asked for (`routes/site.ts`), so they import nothing that a model request runs.
  */
 import * as z from 'zod';
-import { count, name, refName } from '../../memory/shapes.ts';
-import { milliseconds, seconds } from '../../storage/conversation/memory-schema.ts';
+import { count, name, refName, seconds } from '../../memory/shapes.ts';
+import { milliseconds } from '../../storage/conversation/memory-schema.ts';
 
 export { count, milliseconds, name, refName, seconds };
 export const tokens = count;

@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { shownSumsSchema } from '../../memory/money/bill-schema.ts';
 import { reportedSummarySchema, warningSchema } from '../../memory/plan/report-schema.ts';
 import { cacheMissSchema } from '../../memory/replay/change-schema.ts';
+import { missSumSchema, modelSumSchema } from '../../memory/run/named-sums.ts';
 import { healthSchema, overviewSchema, timesSchema } from '../../storage/conversation/memory-schema.ts';
 import { count, deletion, givenId, name, page, seconds, tokens } from './common.ts';
 
@@ -114,12 +115,7 @@ const observedSums = z
   .describe('Requests that were only observed, and what they would have saved.');
 name(observedSums, 'ObservedSums');
 
-const missedSum = z.strictObject({
-  cause: cacheMissSchema.shape.cause,
-  requests: count,
-  tokens,
-  amount: cacheMissSchema.shape.amount,
-});
+const missedSum = z.strictObject({ cause: cacheMissSchema.shape.cause, ...missSumSchema.shape });
 name(missedSum, 'MissedSum');
 
 const failureSum = z.strictObject({
@@ -130,13 +126,7 @@ name(failureSum, 'FailureSum');
 
 const modelSum = z.strictObject({
   model: z.string().nullable().describe('As requests name it; null: none, or one of many more.'),
-  requests: count,
-  failed: count,
-  billed: count,
-  unbilled: count.describe('Answers that have no complete bill, and were not only observed.'),
-  about: count,
-  would_be: count.describe('Of the `billed` requests, in nanodollars.'),
-  sent: count.describe('Likewise, without what the summarizer has cost.'),
+  ...modelSumSchema.shape,
 });
 name(modelSum, 'ModelSum');
 

@@ -3,7 +3,8 @@ import * as z from 'zod';
 import { explanationSchema } from '../../memory/plan/explanation-schema.ts';
 import { receiptHashesSchema } from '../../memory/plan/receipt-schema.ts';
 import { reportSchema } from '../../memory/plan/report-schema.ts';
-import { count, name, refName, seconds, tokens } from './common.ts';
+import { turnsSchema } from '../../memory/plan/turns-schema.ts';
+import { name, refName, seconds, tokens } from './common.ts';
 
 const message = z.record(z.string(), z.unknown());
 
@@ -14,27 +15,9 @@ export const compactedMessages = z.strictObject({
   memory: reportSchema,
 });
 
-const plainTurn = z.strictObject({
-  user: z.string(),
-  assistant: z.string().nullable().describe('Null until the turn is answered.'),
-  ts: seconds.exactOptional().describe('When its question was first sent, in seconds since 1970.'),
-  artifacts: z.array(
-    z.strictObject({ ref: refName, tool_name: z.string(), tool_call_id: z.string(), tokens }),
-  ),
-  digest: z.strictObject({
-    tools: z.array(z.strictObject({ name: z.string(), calls: count })),
-    observations_summary: z.string().nullable(),
-    reasoning_summary: z.string().nullable(),
-  }),
-});
-name(plainTurn, 'PlainTurn');
-
 export const conversationTurns = z.strictObject({
   object: z.literal('memory.compaction'),
-  first_user: z.string().nullable(),
-  recent_turns: z.array(plainTurn),
-  pending_turns: z.array(plainTurn).describe('Earlier turns that no summary covers yet.'),
-  summary: z.string().nullable().describe('With its tags, as in the view.'),
+  ...turnsSchema.shape,
   memory: reportSchema,
 });
 

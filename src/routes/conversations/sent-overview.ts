@@ -7,7 +7,7 @@ import * as z from 'zod';
 import type { JsonObject } from '../../lib/json.ts';
 import { once } from '../../lib/once.ts';
 import type { Result } from '../../lib/result.ts';
-import { count } from '../../memory/shapes.ts';
+import { count, seconds } from '../../memory/shapes.ts';
 import {
   DIGEST_MODEL,
   LISTED,
@@ -15,7 +15,7 @@ import {
   LONGEST_TEXT_BYTES,
   type Settings,
 } from '../../storage/conversation/memories.ts';
-import { seconds, versionSchema } from '../../storage/conversation/memory-schema.ts';
+import { versionSchema } from '../../storage/conversation/memory-schema.ts';
 import { neutralize } from '../../summary/text/headings.ts';
 
 /** What is wrong with a body. */

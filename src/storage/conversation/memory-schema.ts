@@ -3,11 +3,9 @@
  * and the rounds that use them. The object keeps the same members, with times in milliseconds.
  */
 import * as z from 'zod';
-import { count, hash, name, refName } from '../../memory/shapes.ts';
+import { count, hash, name, refName, seconds } from '../../memory/shapes.ts';
 
 export const milliseconds = count.describe('In milliseconds.');
-/** A time. The limit is in the year 5138, or in 1973 if it were in milliseconds. */
-export const seconds = count.max(99_999_999_999).describe('Seconds since 1970.');
 
 const memoryId = z.int().min(1);
 const sequence = z.int().min(-1);

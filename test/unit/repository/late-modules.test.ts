@@ -22,7 +22,9 @@ const LATE_LEAVES: readonly string[] = [
   'memory/plan/course-schema.ts',
   'memory/plan/explanation-schema.ts',
   'memory/plan/report-schema.ts',
+  'memory/plan/turns-schema.ts',
   'memory/plan/warnings.ts',
+  'memory/run/named-sums.ts',
 ];
 
 /** Schemas and lists that the reference shares with requests. They import only each other. */
