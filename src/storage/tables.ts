@@ -6,8 +6,11 @@
 /** The part of an object's storage that tables need. */
 type TableStorage = Pick<DurableObjectStorage, 'sql' | 'transactionSync'>;
 
-/** A value of a statement's parameter. */
-type Bound = SqlStorageValue | Uint8Array;
+/** A value of a statement's parameter. A list is bound as JSON, for `json_each` and `AMONG`. */
+type Bound = SqlStorageValue | Uint8Array | readonly (string | number)[];
+
+/** A condition on a column, with one parameter: the list that has its value. */
+export const AMONG = 'IN (SELECT value FROM json_each(?))';
 
 /** What else is known of tables that are made or found. */
 interface TableHooks {
@@ -124,7 +127,7 @@ export class LazyTables implements StoredPart {
 
   /** The rows of a query, read one by one as they are asked for. */
   each<Row>(query: string, ...values: Bound[]): Iterable<Row> {
-    return this.exists() ? (this.sql.exec(query, ...values) as Iterable<unknown> as Iterable<Row>) : [];
+    return this.exists() ? (this.run(query, values) as Iterable<unknown> as Iterable<Row>) : [];
   }
 
   /** The only row, or the first one. */
@@ -134,7 +137,7 @@ export class LazyTables implements StoredPart {
 
   /** The only row. The tables must exist. @throws if there is none, or more than one */
   one<Row>(query: string, ...values: Bound[]): Row {
-    return this.sql.exec(query, ...values).one() as unknown as Row;
+    return this.run(query, values).one() as unknown as Row;
   }
 
   /** The only column of a query. */
@@ -152,15 +155,29 @@ export class LazyTables implements StoredPart {
     return this.all(query, ...values).length > 0;
   }
 
+  /**
+   * The row of each key; null where there is none.
+   *
+   * @param column of the first table that has the keys, each once
+   */
+  ofKeys<Row>(keys: readonly string[], column: string, columns: string): (Row | null)[] {
+    const rows = this.all<Row & { ofKey: string }>(
+      `SELECT ${column} AS ofKey, ${columns} FROM ${this.names[0]} WHERE ${column} ${AMONG}`,
+      keys,
+    );
+    const byKey = new Map(rows.map(({ ofKey, ...row }) => [ofKey, row as Row]));
+    return keys.map((key) => byKey.get(key) ?? null);
+  }
+
   /** Changes or deletes rows, if the tables exist. */
   change(statement: string, ...values: Bound[]): void {
-    if (this.exists()) this.sql.exec(statement, ...values);
+    if (this.exists()) this.run(statement, values);
   }
 
   /** Adds rows. Makes the tables unless they exist. */
   write(statement: string, ...values: Bound[]): void {
     this.make();
-    this.sql.exec(statement, ...values);
+    this.run(statement, values);
   }
 
   /**
@@ -201,6 +218,10 @@ export class LazyTables implements StoredPart {
 
   strip(): void {
     this.drop();
+  }
+
+  private run(statement: string, values: readonly Bound[]) {
+    return this.sql.exec(statement, ...values.map((one) => (Array.isArray(one) ? JSON.stringify(one) : one)));
   }
 
   /** Looks for them. The tables of an earlier version become the present ones, or are dropped. */

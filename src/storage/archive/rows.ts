@@ -8,7 +8,7 @@
  * packs belong to nobody else.
  */
 
-import type { LazyTables, MemoryTables, StoredPart } from '../tables.ts';
+import { AMONG, type LazyTables, type MemoryTables, type StoredPart } from '../tables.ts';
 import { VectorRows } from './vector-rows.ts';
 
 /** A message to add. */
@@ -132,7 +132,7 @@ export class ArchiveRows implements StoredPart {
       `SELECT k.key AS "index", m.answer_digest AS answerDigest
        FROM json_each(?) k LEFT JOIN archive_messages m ON m.message_key = k.value
        WHERE m.message_key IS NULL OR m.answer_digest IS NOT NULL ORDER BY k.key`,
-      JSON.stringify(keys),
+      keys,
     );
   }
 
@@ -142,7 +142,7 @@ export class ArchiveRows implements StoredPart {
     return this.own.column(
       `SELECT m.created FROM json_each(?) k LEFT JOIN archive_messages m ON m.message_key = k.value
        ORDER BY k.key`,
-      JSON.stringify(keys),
+      keys,
     );
   }
 
@@ -230,10 +230,7 @@ export class ArchiveRows implements StoredPart {
 
   /** Forgets packs that are deleted from R2. */
   forgetPacks(packs: readonly string[]): void {
-    this.left.change(
-      'DELETE FROM archive_leaving WHERE pack IN (SELECT value FROM json_each(?))',
-      JSON.stringify(packs),
-    );
+    this.left.change(`DELETE FROM archive_leaving WHERE pack ${AMONG}`, packs);
   }
 
   /** The packs of deleted archives that may still be in R2. */

@@ -198,7 +198,7 @@ export class ArchiveSearch {
        ORDER BY rank, rowid LIMIT ? OFFSET ?`,
       match,
       upTo,
-      ...(keys === null ? [] : [JSON.stringify(keys)]),
+      ...(keys === null ? [] : [keys]),
       limit,
       from,
     );

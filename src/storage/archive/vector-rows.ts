@@ -6,7 +6,7 @@
  * deletion or a new text has overtaken stores nothing.
  */
 
-import type { LazyTables, MemoryTables } from '../tables.ts';
+import { AMONG, type LazyTables, type MemoryTables } from '../tables.ts';
 import { readable } from './text.ts';
 import { dimensionsOf, similarity } from './vectors.ts';
 
@@ -167,8 +167,8 @@ export class VectorRows {
   /** Counts a try of messages that were refused. After the last one they leave the queue. */
   refused(archivedIds: readonly number[]): void {
     this.own.change(
-      'UPDATE archive_unembedded SET tries = tries + 1 WHERE archived_id IN (SELECT value FROM json_each(?))',
-      JSON.stringify(archivedIds),
+      `UPDATE archive_unembedded SET tries = tries + 1 WHERE archived_id ${AMONG}`,
+      archivedIds,
     );
     this.own.change('DELETE FROM archive_unembedded WHERE tries >= ?', MOST_TRIES);
   }
@@ -187,7 +187,7 @@ export class VectorRows {
        WHERE archived_id <= ? ${keys === null ? '' : `AND archived_id ${AMONG_KEYS}`}
        ORDER BY archived_id DESC LIMIT ?`,
       upTo,
-      ...(keys === null ? [] : [JSON.stringify(keys)]),
+      ...(keys === null ? [] : [keys]),
       MOST_VECTORS,
     );
     for (const { id, packed } of rows) {
@@ -225,9 +225,6 @@ export class VectorRows {
   }
 
   private unqueue(archivedIds: readonly number[]): void {
-    this.own.change(
-      'DELETE FROM archive_unembedded WHERE archived_id IN (SELECT value FROM json_each(?))',
-      JSON.stringify(archivedIds),
-    );
+    this.own.change(`DELETE FROM archive_unembedded WHERE archived_id ${AMONG}`, archivedIds);
   }
 }

@@ -3,7 +3,7 @@
  * `storage-schema.md`.
  */
 import type { MemoryBlock } from '../../memory/strategy/block-text.ts';
-import type { LazyTables } from '../tables.ts';
+import { AMONG, type LazyTables } from '../tables.ts';
 import type { ConversationTables } from './tables.ts';
 
 /**
@@ -34,9 +34,9 @@ export class FrozenBlocks {
   /** The blocks that are frozen at a point, of these labels. */
   at(point: string, labels: readonly string[]): MemoryBlock[] {
     return this.table.all(
-      `SELECT label, version, text FROM ${TABLE} WHERE point = ? AND label IN (SELECT value FROM json_each(?))`,
+      `SELECT label, version, text FROM ${TABLE} WHERE point = ? AND label ${AMONG}`,
       point,
-      JSON.stringify(labels),
+      labels,
     );
   }
 

@@ -6,7 +6,7 @@
  * An output that leaves, beyond the bounds or because an upstream refuses it, leaves its row: views
  * are planned as before, and the answers that were made together with it are known.
  */
-import type { LazyTables } from '../tables.ts';
+import { AMONG, type LazyTables } from '../tables.ts';
 import type { ConversationTables } from './tables.ts';
 
 /** The most outputs that are kept of a conversation, and their bytes. */
@@ -107,16 +107,13 @@ export class KeptAnswerRows {
 
   /** The row of each key; null if there is none. */
   find(keys: readonly string[]): (StoredAnswer | null)[] {
-    const rows = this.rows<StoredAnswer>(COLUMNS, keys);
-    const byKey = new Map(rows.map(({ answer_key, ...row }) => [answer_key, row]));
-    return keys.map((key) => byKey.get(key) ?? null);
+    return this.table.ofKeys<StoredAnswer>(keys, 'answer_key', COLUMNS);
   }
 
   /** The output of each key, sealed; null if it is not there. */
   read(keys: readonly string[]): (ArrayBuffer | null)[] {
-    const rows = this.rows<{ sealed: ArrayBuffer | null }>('sealed', keys);
-    const byKey = new Map(rows.map(({ answer_key, sealed }) => [answer_key, sealed]));
-    return keys.map((key) => byKey.get(key) ?? null);
+    const rows = this.table.ofKeys<{ sealed: ArrayBuffer | null }>(keys, 'answer_key', 'sealed');
+    return rows.map((row) => row?.sealed ?? null);
   }
 
   /**
@@ -138,7 +135,7 @@ export class KeptAnswerRows {
 
   /** Has outputs leave that their upstream refuses. Returns the rows as `find` does. */
   forget(keys: readonly string[]): (StoredAnswer | null)[] {
-    this.leave('answer_key IN (SELECT value FROM json_each(?))', JSON.stringify(keys));
+    this.leave(`answer_key ${AMONG}`, keys);
     return this.find(keys);
   }
 
@@ -160,18 +157,11 @@ export class KeptAnswerRows {
     this.table.keepNewest(KEPT_ROWS, 'kept_id');
   }
 
-  private leave(condition: string, value: string | number): void {
+  private leave(condition: string, value: number | readonly string[]): void {
     this.table.change(
       `UPDATE ${TABLE} SET sealed = NULL, gone_with = (SELECT max(kept_id) FROM ${TABLE})
        WHERE gone_with IS NULL AND ${condition}`,
       value,
-    );
-  }
-
-  private rows<Of>(columns: string, keys: readonly string[]): (Of & { answer_key: string })[] {
-    return this.table.all(
-      `SELECT answer_key, ${columns} FROM ${TABLE} WHERE answer_key IN (SELECT value FROM json_each(?))`,
-      JSON.stringify(keys),
     );
   }
 }

@@ -91,12 +91,8 @@ export class KeptRoundsRows {
 
   /** The rounds of each key; null if there are none. */
   find(keys: readonly string[]): (StoredRounds | null)[] {
-    const rows = this.table.all<Row>(
-      `SELECT ${COLUMNS} FROM ${TABLE} WHERE answer_key IN (SELECT value FROM json_each(?))`,
-      JSON.stringify(keys),
-    );
-    const byKey = new Map(rows.map((row) => [row.key, storedOf(row)]));
-    return keys.map((key) => byKey.get(key) ?? null);
+    const rows = this.table.ofKeys<Row>(keys, 'answer_key', COLUMNS);
+    return rows.map((row) => row && storedOf(row));
   }
 
   /** Keeps rounds, unless there are some of the same answer. A repeated call changes nothing. */

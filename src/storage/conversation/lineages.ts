@@ -12,7 +12,7 @@
  * another.
  */
 import type { Boundary } from '../../memory/conversation/passage.ts';
-import type { LazyTables } from '../tables.ts';
+import { AMONG, type LazyTables } from '../tables.ts';
 import { HEALTHY, type Health, type HealthState, type RoundHashes, type TextRequest } from './memories.ts';
 import type { ConversationState } from './state.ts';
 
@@ -110,7 +110,7 @@ export class Lineages {
       `SELECT m.lineage FROM json_each(?) c
          CROSS JOIN memories m INDEXED BY memories_by_prefix ON m.prefix_hash = c.value
        WHERE m.lineage <> '' AND m.prefix_hash <> ? ORDER BY c.key DESC, m.memory_id LIMIT 1`,
-      JSON.stringify(boundaries.toSorted((a, b) => a.end - b.end).map(({ prefixHash }) => prefixHash)),
+      boundaries.toSorted((a, b) => a.end - b.end).map(({ prefixHash }) => prefixHash),
       opening,
     );
   }
@@ -131,10 +131,10 @@ export class Lineages {
       `DELETE FROM lineages WHERE lineage IN (
          SELECT lineage FROM lineages
          WHERE lineage NOT IN (
-           SELECT lineage FROM memories WHERE memory_id IN (SELECT value FROM json_each(?)))
+           SELECT lineage FROM memories WHERE memory_id ${AMONG})
          ORDER BY used_at, rowid LIMIT max(0, (SELECT count(*) FROM lineages) - ${KEPT_LINEAGES}))
        RETURNING lineage`,
-      JSON.stringify(this.ports.making()),
+      this.ports.making(),
     );
     for (const lineage of gone)
       for (const table of ['memories', 'pins'])

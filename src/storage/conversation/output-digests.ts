@@ -86,7 +86,7 @@ export class OutputDigests<Material> implements StoredPart {
 
   /** The verdicts; null where there is none yet. */
   find(keys: readonly string[]): (DigestVerdict | null)[] {
-    return keys.map((key) => this.verdictOf(key) ?? null);
+    return this.table.ofKeys(keys, 'digest_key', 'digest_key AS key, digest_text AS text');
   }
 
   /**
@@ -207,10 +207,7 @@ export class OutputDigests<Material> implements StoredPart {
   }
 
   private verdictOf(key: string): DigestVerdict | undefined {
-    return this.table.first(
-      `SELECT digest_key AS key, digest_text AS text FROM ${TABLE} WHERE digest_key = ?`,
-      key,
-    );
+    return this.find([key])[0] ?? undefined;
   }
 }
 

@@ -5,7 +5,7 @@
  */
 import { DAY_MS } from '../../lib/utc-time.ts';
 import type { Boundary } from '../../memory/conversation/passage.ts';
-import type { LazyTables } from '../tables.ts';
+import { AMONG, type LazyTables } from '../tables.ts';
 import {
   DIGEST_MODEL,
   type GenerationTimes,
@@ -86,7 +86,7 @@ export class MemoryRows {
          CROSS JOIN memories m INDEXED BY memories_by_prefix ON m.prefix_hash = c.value AND m.strategy_hash = ?2
        WHERE m.status = 'completed' AND (?3 = 0 OR m.model <> ?4) AND (?5 IS NULL OR m.memory_id = ?5)
        ORDER BY c.key DESC, ${FIRST} LIMIT 1`,
-      JSON.stringify(candidates.map(({ prefixHash }) => prefixHash)),
+      candidates.map(({ prefixHash }) => prefixHash),
       strategyHash,
       buildable ? 1 : 0,
       DIGEST_MODEL,
@@ -191,13 +191,13 @@ export class MemoryRows {
   private isStuck(making: readonly number[]): boolean {
     return this.table.has(
       `SELECT 1 FROM memories mine
-       WHERE mine.status = 'processing' AND mine.memory_id NOT IN (SELECT value FROM json_each(?))
+       WHERE mine.status = 'processing' AND mine.memory_id NOT ${AMONG}
          AND NOT EXISTS (
            SELECT 1 FROM memories m WHERE m.strategy_hash = mine.strategy_hash AND m.status = 'completed'
              AND (m.prefix_hash = mine.prefix_hash
                OR (m.lineage = mine.lineage AND m.covers_end > mine.covers_end)))
        LIMIT 1`,
-      JSON.stringify(making),
+      making,
     );
   }
 

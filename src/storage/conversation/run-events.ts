@@ -18,7 +18,7 @@ import type { LeftOut, ListedRun, RunEdit, RunEvent } from '../../memory/run/eve
 import { followed, type Line } from '../../memory/run/followed.ts';
 import { trialSumsOf } from '../../memory/run/trials.ts';
 import { sha256Hex } from '../../tenant/identity.ts';
-import type { LazyTables } from '../tables.ts';
+import { AMONG, type LazyTables } from '../tables.ts';
 import type { NewRun, RunBatch } from './run-batch.ts';
 import type { ConversationTables } from './tables.ts';
 
@@ -201,8 +201,8 @@ export class RunEvents {
     const found = this.tables.all<{ array: string; at: number }>(
       `SELECT run.value ->> '$.array' AS array, min(run.value ->> '$.event.created_at') AS at
        FROM run_events, json_each(run_events.events) AS run
-       WHERE run.value ->> '$.array' IN (SELECT value FROM json_each(?)) GROUP BY 1`,
-      JSON.stringify(arrays),
+       WHERE run.value ->> '$.array' ${AMONG} GROUP BY 1`,
+      arrays,
     );
     const times = new Map(found.map(({ array, at }) => [array, at]));
     return arrays.map((array) => times.get(array) ?? null);
@@ -313,7 +313,7 @@ export class RunEvents {
     return this.tables
       .column<string>(
         `SELECT p.entries FROM json_each(?) h JOIN run_parts p ON p.part_hash = h.value ORDER BY h.key`,
-        JSON.stringify(hashes),
+        hashes,
       )
       .flatMap((entries) => JSON.parse(entries) as Entry[]);
   }

@@ -1,6 +1,6 @@
 /** The tables of one conversation, in the SQLite of its Durable Object. See `storage-schema.md`. */
 
-import { type LazyTables, type MemoryTables, Tables } from '../tables.ts';
+import { AMONG, type LazyTables, type MemoryTables, Tables } from '../tables.ts';
 
 const STATE = `
   CREATE TABLE IF NOT EXISTS state (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -143,9 +143,6 @@ export class ConversationTables extends Tables implements MemoryTables {
   }
 
   private deleteStateBut(keys: readonly string[]): void {
-    this.state.change(
-      'DELETE FROM state WHERE key NOT IN (SELECT value FROM json_each(?))',
-      JSON.stringify(keys),
-    );
+    this.state.change(`DELETE FROM state WHERE key NOT ${AMONG}`, keys);
   }
 }

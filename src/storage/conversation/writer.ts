@@ -222,7 +222,7 @@ export class MemoryWriter {
            SELECT base_memory_id FROM memories WHERE status = 'processing' AND base_memory_id IS NOT NULL)
        ORDER BY status = 'completed', memory_id
        LIMIT max(0, (SELECT count(*) FROM memories WHERE lineage = ?3) - ?2))`,
-      JSON.stringify(kept),
+      kept,
       KEPT_MEMORIES,
       lineage,
     );

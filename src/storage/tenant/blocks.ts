@@ -10,7 +10,7 @@ import {
   type EditFault,
   editedText,
 } from '../../memory/strategy/block-text.ts';
-import type { LazyTables, Tables } from '../tables.ts';
+import { AMONG, type LazyTables, type Tables } from '../tables.ts';
 
 /** The most blocks of a tenant. */
 export const MOST_BLOCKS = 100;
@@ -94,10 +94,7 @@ export class BlockRows {
 
   /** The blocks of the labels that exist. */
   read(labels: readonly string[]): StoredBlock[] {
-    return this.table.all<StoredBlock>(
-      `${CURRENT} WHERE label IN (SELECT value FROM json_each(?)) GROUP BY label`,
-      JSON.stringify(labels),
-    );
+    return this.table.all<StoredBlock>(`${CURRENT} WHERE label ${AMONG} GROUP BY label`, labels);
   }
 
   /** A version of a block. @param version null: the newest one */

@@ -6,7 +6,7 @@
 import { DAY_MS } from '../../lib/utc-time.ts';
 import type { CallerLimits } from '../../memory/money/caller-limits.ts';
 import type { CallerState } from '../../memory/money/caller-schema.ts';
-import type { LazyTables, Tables } from '../tables.ts';
+import { AMONG, type LazyTables, type Tables } from '../tables.ts';
 
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS callers (
@@ -118,10 +118,7 @@ export class CallerRows {
 
   /** Forgets tenants whose data is deleted. */
   unsee(tenants: readonly string[]): void {
-    this.tables.change(
-      'DELETE FROM seen_tenants WHERE tenant IN (SELECT value FROM json_each(?))',
-      JSON.stringify(tenants),
-    );
+    this.tables.change(`DELETE FROM seen_tenants WHERE tenant ${AMONG}`, tenants);
   }
 
   /**
@@ -154,10 +151,7 @@ export class CallerRows {
 
   /** The tenants among these that were seen. */
   seenAmong(tenants: readonly string[]): SeenTenant[] {
-    return this.tables.all<SeenTenant>(
-      `SELECT ${SEEN} FROM seen_tenants WHERE tenant IN (SELECT value FROM json_each(?))`,
-      JSON.stringify(tenants),
-    );
+    return this.tables.all<SeenTenant>(`SELECT ${SEEN} FROM seen_tenants WHERE tenant ${AMONG}`, tenants);
   }
 
   private find(name: string): RegisteredCaller | undefined {

@@ -82,7 +82,7 @@ export class TenantRows {
     this.tables.write(
       'INSERT OR IGNORE INTO uses (ref, conversation_id) SELECT value, ? FROM json_each(?)',
       id,
-      JSON.stringify(refs),
+      refs,
     );
   }
 
@@ -172,7 +172,7 @@ export class TenantRows {
     if (!this.exists()) return [...refs];
     return this.tables.column(
       'SELECT value AS ref FROM json_each(?) WHERE NOT EXISTS (SELECT 1 FROM uses u WHERE u.ref = value)',
-      JSON.stringify(refs),
+      refs,
     );
   }
 

@@ -1,5 +1,5 @@
 /** When a caller or the operator has signed out everywhere (`routes/session/`): in the register. */
-import type { LazyTables, Tables } from '../tables.ts';
+import { AMONG, type LazyTables, type Tables } from '../tables.ts';
 
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS sign_outs (owner TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID;
@@ -21,8 +21,8 @@ export class SignOuts {
   /** The newest of the owners', in milliseconds; 0 without one. */
   latest(owners: readonly string[]): number {
     const newest = this.tables.value<number | null>(
-      'SELECT max(at) FROM sign_outs WHERE owner IN (SELECT value FROM json_each(?))',
-      JSON.stringify(owners),
+      `SELECT max(at) FROM sign_outs WHERE owner ${AMONG}`,
+      owners,
     );
     return newest ?? 0;
   }
