@@ -20,7 +20,7 @@ export function onlyOf<Value>(values: Iterable<Value>): Value | undefined {
   return only;
 }
 
-/** Whether two lists have the same elements in the same order. */
+/** Whether two lists have the same elements in the same order, compared with `Object.is`. */
 export function areSame<Value>(one: readonly Value[], other: readonly Value[]): boolean {
-  return one.length === other.length && one.every((element, index) => element === other[index]);
+  return one.length === other.length && one.every((element, index) => Object.is(element, other[index]));
 }

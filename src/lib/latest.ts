@@ -1,3 +1,5 @@
+import { areSame } from './elements.ts';
+
 /**
  * The latest result of a pure function for an object. The same inputs have the same result, which
  * is not computed again. It lives as long as the object, and nothing keeps the object alive.
@@ -21,8 +23,4 @@ export class Latest<Subject extends object, Result> {
   last(subject: Subject): Result | undefined {
     return this.made.get(subject)?.result;
   }
-}
-
-function areSame(some: readonly unknown[], others: readonly unknown[]): boolean {
-  return some.length === others.length && some.every((input, at) => Object.is(input, others[at]));
 }

@@ -111,7 +111,7 @@ function readLimit(
   const withAnswer = refusal.withAnswer && aside < limit;
   const found = prompt === undefined ? 1 : (tokens + addedTokens) / prompt;
   const counted = refusal.mayBeCut ? Math.min(1, found) : found;
-  const ours = clamp(1 / MOST_APART, counted, MOST_APART);
+  const ours = Math.min(Math.max(counted, 1 / MOST_APART), MOST_APART);
   // A caller may allow more than the window. What the answer takes of it is known all the same.
   const taken = withAnswer ? aside : refusal.withAnswer && answer < limit ? answer : 0;
   const room = (limit - taken) * ours * TAKEN - addedTokens;
@@ -141,10 +141,6 @@ export function noteLimit(
   const known = limits.get(tenant, model)?.value;
   if (known && roomIn(known, answerTokens) <= roomIn(limit, answerTokens)) return;
   limits.set(tenant, model, limit);
-}
-
-function clamp(least: number, value: number, most: number): number {
-  return Math.min(Math.max(value, least), most);
 }
 
 function atLeast(tokens: number): number {

@@ -125,8 +125,7 @@ export function requestHeaders(incoming: Headers, account: UpstreamAccount, hasB
   for (const [name, value] of incoming) {
     if (named.has(name) && !identifies(name)) continue;
     checkOwnHeader(name);
-    if (HOP_BY_HOP.has(name) || isOwnHeader(name) || isEdgeHeader(name) || name === 'accept-encoding')
-      continue;
+    if (HOP_BY_HOP.has(name) || isOwnHeader(name) || EDGE.test(name) || name === 'accept-encoding') continue;
     if (shared && (SET_HERE.has(name) || !isListed(name, shared))) continue;
     if (shared && api.choosing?.test(name) && !isListed(name, forwardedHeaders)) continue;
     // Lines of a repeated header are sent as one, so an upstream reads the key that is read here.
@@ -289,7 +288,3 @@ function isListed(name: string, list: readonly string[]): boolean {
  * Cloudflare's AI Gateway (`cf-aig-*`) are the caller's.
  */
 const EDGE = /^(?:cf-(?!aig-)|x-forwarded-|(?:cdn-loop|forwarded|true-client-ip|x-real-ip)$)/;
-
-function isEdgeHeader(name: string): boolean {
-  return EDGE.test(name);
-}

@@ -64,7 +64,10 @@ export function hashesOf({ request, chosen, scope }: Call, made: MadeView): Rece
   const array = conversationIn(request.bytes, request);
   const facts: ReceiptFacts = {
     array,
-    text: { array: textOfArray(request), tools: request.tools?.text() },
+    text: {
+      array: request.array && textOf(request.array.bytes, request.array.list),
+      tools: request.tools?.text(),
+    },
     sent: view ? conversationIn(request.write(view), request) : array,
     model,
     tools: request.field('tools'),
@@ -81,10 +84,6 @@ export function hashesOf({ request, chosen, scope }: Call, made: MadeView): Rece
     reasoning: made.reasoning,
   };
   return receiptHashes(facts, sha256Hex);
-}
-
-function textOfArray({ array }: ModelRequest): string | undefined {
-  return array && textOf(array.bytes, array.list);
 }
 
 function limitIn({ limit }: MadeView): Receipt['limit'] {

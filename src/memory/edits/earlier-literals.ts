@@ -69,7 +69,7 @@ export class EarlierLiterals {
   private eachNew(index: number, text: string, take: Take): void {
     const origins = this.originsThrough(index);
     const known = this.fresh.get(index);
-    if (known && firstText(elementAt(this.messages, index)) === text) known.forEach(take);
+    if (known && elementAt(this.messages, index).content().weight.texts[0] === text) known.forEach(take);
     else eachLiteral(text, take, (literal) => (origins.of(literal) ?? index) < index);
   }
 
@@ -122,10 +122,6 @@ function areKept(messages: readonly Message[], origins: Origins): boolean {
 function keepOrigins(messages: readonly Message[], from: number, origins: Origins): void {
   if (from > 0) delete factsOf(elementAt(messages, from - 1)).origins;
   factsOf(elementAt(messages, origins.read - 1)).origins = origins;
-}
-
-function firstText(message: Message): string | undefined {
-  return message.content().weight.texts[0];
 }
 
 function textsOf(message: Message): readonly string[] {

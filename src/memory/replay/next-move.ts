@@ -36,9 +36,5 @@ export function nextMove(
   };
   sooner(step, 'price_step');
   sooner(window, 'window');
-  return { ...next, tokens: twoDigits(next.tokens) };
-}
-
-function twoDigits(tokens: number): number {
-  return Number(tokens.toPrecision(2));
+  return { ...next, tokens: Number(next.tokens.toPrecision(2)) };
 }

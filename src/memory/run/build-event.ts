@@ -50,13 +50,13 @@ function plannedFacts({ report, view, refused }: RunPlan) {
     injection_tokens: besideOf(report),
     ...(report.next_edit ? { next_edit: report.next_edit } : {}),
     dropped_thinking_blocks: report.dropped_thinking_blocks ?? 0,
-    kept_rounds: keptRoundsOf(view),
+    kept_rounds: [...(view?.rounds ?? [])].map(([message, { rounds, tokens }]) => ({
+      message,
+      rounds,
+      tokens,
+    })),
     warnings: [...warnings],
   };
-}
-
-function keptRoundsOf(view: View | undefined): RunEvent['kept_rounds'] {
-  return [...(view?.rounds ?? [])].map(([message, { rounds, tokens }]) => ({ message, rounds, tokens }));
 }
 
 /** In the order of the caller's array. */

@@ -72,7 +72,10 @@ function blockSplices(
   { removals, opened, mark }: MessageEdits,
 ): Splice[] {
   const output = removals.find(({ kind }) => kind === 'output');
-  if (output) return [replaced(message.range, output, mark ?? lastMark(blocks))];
+  if (output)
+    return [
+      replaced(message.range, output, mark ?? blocks.findLast((block) => block.mark !== undefined)?.mark),
+    ];
   const parts = new Map(
     removals.flatMap((removal) => (removal.kind === 'part' ? [[removal.call, removal]] : [])),
   );
@@ -97,10 +100,6 @@ function blockSplices(
 function replaced({ start, end }: Span, removal: Removal, mark: string | undefined): Splice {
   const marked = mark === undefined ? '' : `,"${MARK_FIELD}":${mark}`;
   return { start, end, with: `{"type":"text","text":${replacementJson(removal)}${marked}}` };
-}
-
-function lastMark(blocks: readonly Block[]): string | undefined {
-  return blocks.findLast(({ mark }) => mark !== undefined)?.mark;
 }
 
 function markBehind(block: Block | undefined, mark: string | undefined): Splice[] {

@@ -216,10 +216,6 @@ export class KnownCallers {
   }
 }
 
-function nameOfTenant(id: string): string {
-  return `tenant-${id.slice(0, SHORT_ID)}`;
-}
-
 /** Whether a name is a tenant's, which no access key made here may have. */
 export function isTenantName(name: string): boolean {
   return name.startsWith('tenant-');
@@ -232,7 +228,7 @@ function ofTenant(
 ): KnownCaller {
   const own = registered.find(({ tenant }) => tenant === id);
   return {
-    name: nameOfTenant(id),
+    name: `tenant-${id.slice(0, SHORT_ID)}`,
     kind: 'tenant',
     tenants: [id],
     isConfigured: false,

@@ -81,12 +81,10 @@ function search(query: string, limit: number, cursor: string | undefined): ReadP
     const page = await archive.search(query, limit, place);
     if (!page) return null;
     const warnings = page.meaning === 'failed' ? (['embeddings_failed'] as const) : [];
-    return { messages: page.messages, cursor: page.next && cursorOf(page.next), warnings };
+    const { messages, next } = page;
+    const cursor = next && `${next.upTo}-${next.after}${next.byMeaning ? BY_MEANING : ''}`;
+    return { messages, cursor, warnings };
   };
-}
-
-function cursorOf({ upTo, after, byMeaning }: SearchPlace): string {
-  return `${upTo}-${after}${byMeaning ? BY_MEANING : ''}`;
 }
 
 /** @throws ApiError */

@@ -52,7 +52,8 @@ export async function listRequests(c: RouteContext): Promise<Response> {
 
 /** One event, with the outline of its view. */
 export async function getRequest(c: RouteContext): Promise<Response> {
-  return c.json(withOutline(await findRun(c, await target(c, 'read'))));
+  const run = await findRun(c, await target(c, 'read'));
+  return c.json({ ...onWire(run), outline: outlineOfRun(run) });
 }
 
 /** Why it was sent as it was, in a paragraph. */
@@ -74,10 +75,6 @@ export async function findRun(c: RouteContext, named: Target): Promise<RunEvent>
   if (found === null) throw notFound(named.id, named.user);
   if (!found) throw unknownRequest(named.id, n);
   return found;
-}
-
-function withOutline(run: RunEvent): object {
-  return { ...onWire(run), outline: outlineOfRun(run) };
 }
 
 function onWire<Run extends ListedRun>(run: Run): Run {

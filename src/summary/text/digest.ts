@@ -226,7 +226,7 @@ function gather(entries: readonly Entry[], priorText: string): ReadonlyMap<Headi
     '## User Intent': users.map((entry) => entry.text),
     '## Constraints': users.flatMap((entry) => constraintsOf(entry.text)),
     '## Progress': progressOf(entries),
-    '## Key Decisions & Findings': said.slice(0, -1).map((entry) => openingOf(entry.text)),
+    '## Key Decisions & Findings': said.slice(0, -1).map((entry) => clip(entry.text.trimStart(), 300)),
     '## Errors & Resolutions': entries.flatMap((entry) =>
       entry.role === 'tool' ? errorsOf(entry.text) : [],
     ),
@@ -295,11 +295,6 @@ function quoted(output: string): string {
 function clip(text: string, length: number): string {
   const line = withoutHalfAtEnd(text.slice(0, length));
   return text.length > length ? `${line}…` : line;
-}
-
-/** The first sentences of the assistant's text. */
-function openingOf(text: string): string {
-  return clip(text.trimStart(), 300);
 }
 
 const ERROR =
