@@ -5,6 +5,7 @@
 
 import { parseJson } from '../lib/json.ts';
 import { lruOf } from '../lib/lru.ts';
+import type { Result } from '../lib/result.ts';
 import { logCaught } from '../log.ts';
 import {
   asksForArchive,
@@ -244,7 +245,7 @@ function injectionInHeader(headers: Headers): Injection | 'off' | undefined {
 
 function blocksIn(request: ModelRequest, headers: Headers): BlocksRequest | 'off' | undefined {
   const inBody = request.own('memory_blocks');
-  return inBody === undefined ? blocksInHeader(headers) : parsedBlocks(inBody, 'memory_blocks');
+  return inBody === undefined ? blocksInHeader(headers) : validOf(parseBlocks(inBody), 'memory_blocks');
 }
 
 /** JSON as in the body, or labels with commas between them; `off` and `false` are no labels. */
@@ -254,20 +255,18 @@ function blocksInHeader(headers: Headers): BlocksRequest | 'off' | undefined {
   if (!header) return undefined;
   if (/^(off|false)$/i.test(header)) return 'off';
   const isJson = /^[[{]/.test(header);
-  return parsedBlocks(isJson ? jsonOrWord(header, name) : header.split(/\s*,\s*/), name);
-}
-
-function parsedBlocks(input: unknown, param: string): BlocksRequest | 'off' {
-  const blocks = parseBlocks(input);
-  if (blocks.ok) return blocks.value;
-  throw new ApiError('invalid_memory_strategy', blocks.reason.message, param);
+  return validOf(parseBlocks(isJson ? jsonOrWord(header, name) : header.split(/\s*,\s*/)), name);
 }
 
 /** @throws ApiError `invalid_memory_strategy` */
 export function parsedInjection(input: unknown, param = 'memory_injection'): Injection | 'off' {
-  const injection = parseInjection(input, param);
-  if (injection.ok) return injection.value;
-  throw new ApiError('invalid_memory_strategy', injection.reason.message, param);
+  return validOf(parseInjection(input, param), param);
+}
+
+/** @throws ApiError `invalid_memory_strategy` */
+function validOf<Value>(read: Result<Value, StrategyFault>, param: string): Value {
+  if (read.ok) return read.value;
+  throw new ApiError('invalid_memory_strategy', read.reason.message, param);
 }
 
 function jsonOrWord(header: string, name: string): unknown {

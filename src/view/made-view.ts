@@ -4,7 +4,7 @@ import type { History } from '../memory/conversation/history.ts';
 import type { KeptReasonings } from '../memory/conversation/kept-reasoning.ts';
 import type { BudgetExceeded, PlanRequest } from '../memory/modes/planned.ts';
 import type { Explanation } from '../memory/plan/explanation-schema.ts';
-import type { AppliedEdit, Report } from '../memory/plan/report.ts';
+import type { Report } from '../memory/plan/report.ts';
 import type { View } from '../memory/plan/view.ts';
 import type { Refusal } from '../memory/replay/refusal.ts';
 import type { OwnCompaction } from '../protocol/model-request.ts';
@@ -52,8 +52,6 @@ export interface MadeView {
   readonly unsigned?: boolean;
   /** Whether instructions of a field of their own go as a message instead. */
   readonly movesInstructions?: boolean;
-  /** The items of the view that no earlier one had, by type of edit. Absent: not counted. */
-  readonly newItems?: ReadonlyMap<AppliedEdit['type'], number> | undefined;
   /** The phases that were due and not taken. Absent if nothing was planned. */
   readonly refused?: readonly Refusal[];
   /** Precis's rounds that the view was planned with. Undefined where none can be kept. */

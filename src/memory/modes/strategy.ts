@@ -10,6 +10,7 @@ import { measureOf, type TokenFactor, type TokenMeasure } from '../models/facts.
 import { type ModelTables, type ModelTerms, termsOf } from '../models/terms.ts';
 import {
   type CacheMarksChoice,
+  fault,
   hasBudget,
   type StrategyFault,
   type UpstreamApiChoice,
@@ -248,10 +249,6 @@ export function frontierOf(strategy: EditingStrategy): 'jump' | 'slide' {
 
 function isMode(name: string): name is Mode {
   return Object.hasOwn(modes, name);
-}
-
-function fault(field: string, message: string): { ok: false; reason: StrategyFault } {
-  return { ok: false, reason: { field, message } };
 }
 
 function describe(mode: Mode, issue: z.core.$ZodIssue | undefined): StrategyFault {

@@ -1,5 +1,6 @@
 /** Fields that several modes share, with defaults and ranges (docs/design.md#the-strategy). */
 import * as z from 'zod';
+import { isObject } from '../../lib/json.ts';
 import { TOKEN_ESTIMATORS } from '../models/facts.ts';
 import { archive } from './archive.ts';
 import { rehydrate } from './rehydration.ts';
@@ -13,6 +14,14 @@ export interface StrategyFault {
   readonly message: string;
 }
 
+/** @param field empty: the whole */
+export function fault(
+  field: string,
+  message: string,
+): { readonly ok: false; readonly reason: StrategyFault } {
+  return { ok: false, reason: { field, message } };
+}
+
 /**
  * What callers may write where `withoutNulls` reads an object: null in all of its fields but those
  * that are needed.
@@ -21,10 +30,14 @@ export type WithNulls<Given, Needed = never> = Given extends readonly unknown[] 
   ? Given
   : { [Field in keyof Given]: Field extends Needed ? Given[Field] : Given[Field] | null };
 
-/** An object without the known fields that are null: as in OpenAI's API, null is the default. */
-export function withoutNulls(object: object, known: readonly string[]): object {
+/**
+ * An object without the known fields that are null: as in OpenAI's API, null is the default. Any
+ * other value as it is.
+ */
+export function withoutNulls<Input>(input: Input, known: readonly string[]): Input | object {
+  if (!isObject(input)) return input;
   const isLeftOut = (field: string, value: unknown): boolean => value === null && known.includes(field);
-  return Object.fromEntries(Object.entries(object).filter(([field, value]) => !isLeftOut(field, value)));
+  return Object.fromEntries(Object.entries(input).filter(([field, value]) => !isLeftOut(field, value)));
 }
 
 /** A number of tokens, turns or rounds. */

@@ -1,6 +1,7 @@
 /** The words of errors about fields: what a caller has written, and what they probably meant. */
 import type { z } from 'zod';
 import { elementAt } from '../../lib/elements.ts';
+import { isObject } from '../../lib/json.ts';
 
 /** A caller's value for a message: a short string as it is, anything else by its type. */
 export function quote(value: unknown): string {
@@ -110,8 +111,7 @@ function editDistance(a: string, b: string): number {
  * @param known its fields
  */
 export function whatIsWrong(input: unknown, known: readonly string[]): string {
-  const isObject = typeof input === 'object' && input !== null && !Array.isArray(input);
-  const unknown = isObject ? Object.keys(input).find((field) => !known.includes(field)) : undefined;
+  const unknown = isObject(input) ? Object.keys(input).find((field) => !known.includes(field)) : undefined;
   if (unknown === undefined) return `this one is ${quote(input)}`;
   return `it has no field ${quote(unknown)}, ${hintFor(unknown, known, 'its fields')}`;
 }

@@ -9,7 +9,7 @@ import type { Result } from '../../lib/result.ts';
 import { mostFitting } from '../tokens/fitting.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
 import { withoutTag } from './block-text.ts';
-import { type StrategyFault, type WithNulls, withoutNulls } from './fields.ts';
+import { fault, type StrategyFault, type WithNulls, withoutNulls } from './fields.ts';
 import { whatIsWrong } from './hint.ts';
 
 /** Tokens of the largest block (docs/design.md#7-storage). */
@@ -54,18 +54,12 @@ export function parseInjection(
   input: unknown,
   name = 'memory_injection',
 ): Result<Injection | 'off', StrategyFault> {
-  const isObject = typeof input === 'object' && input !== null && !Array.isArray(input);
-  const parsed = injectionSchema.safeParse(
-    isObject ? withoutNulls(input, Object.keys(settings.shape)) : input,
-  );
+  const parsed = injectionSchema.safeParse(withoutNulls(input, Object.keys(settings.shape)));
   if (!parsed.success)
-    return {
-      ok: false,
-      reason: {
-        field: '',
-        message: `${name} must be true, false, or an object of role ('system' or 'user'), max_tokens (1 to ${MOST_TOKENS}), publish ('on_end', 'on_move' or 'each_round') and refresh (true or false), and nothing else; ${whatIsWrong(input, Object.keys(settings.shape))}.`,
-      },
-    };
+    return fault(
+      '',
+      `${name} must be true, false, or an object of role ('system' or 'user'), max_tokens (1 to ${MOST_TOKENS}), publish ('on_end', 'on_move' or 'each_round') and refresh (true or false), and nothing else; ${whatIsWrong(input, Object.keys(settings.shape))}.`,
+    );
   if (parsed.data === false) return { ok: true, value: 'off' };
   return { ok: true, value: parsed.data === true ? DEFAULT_INJECTION : parsed.data };
 }

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import type { Immutable } from '../../lib/immutable.ts';
 import type { Result } from '../../lib/result.ts';
 import { isLabel, LABEL_FORM } from './block-text.ts';
-import { type StrategyFault, type WithNulls, withoutNulls } from './fields.ts';
+import { fault, type StrategyFault, type WithNulls, withoutNulls } from './fields.ts';
 import { quote, whatIsWrong } from './hint.ts';
 
 /** The most blocks in one view. */
@@ -35,21 +35,17 @@ export type BlocksRequest = Immutable<z.output<typeof settings>>;
 
 /** Reads the blocks. `off` is a value too, and takes precedence over lower levels. */
 export function parseBlocks(input: unknown): Result<BlocksRequest | 'off', StrategyFault> {
-  const isObject = typeof input === 'object' && input !== null && !Array.isArray(input);
-  const parsed = blocksSchema.safeParse(isObject ? withoutNulls(input, Object.keys(settings.shape)) : input);
+  const parsed = blocksSchema.safeParse(withoutNulls(input, Object.keys(settings.shape)));
   if (!parsed.success)
     return fault(
+      '',
       `memory_blocks must be false, a list of at most ${MOST_LABELS} labels, or an object of labels (such a list), role ('system' or 'user'), writable and refresh (true or false), and nothing else; ${whatIsWrong(input, Object.keys(settings.shape))}.`,
     );
   if (parsed.data === false) return { ok: true, value: 'off' };
   const requested = Array.isArray(parsed.data) ? settings.parse({ labels: parsed.data }) : parsed.data;
   const wrong = requested.labels.find((label) => !isLabel(label));
   if (wrong !== undefined)
-    return fault(`The label ${quote(wrong)} in memory_blocks is not valid; a label has ${LABEL_FORM}.`);
+    return fault('', `The label ${quote(wrong)} in memory_blocks is not valid; a label has ${LABEL_FORM}.`);
   const unique = [...new Set(requested.labels)];
   return { ok: true, value: unique.length === 0 ? 'off' : { ...requested, labels: unique } };
-}
-
-function fault(message: string): { ok: false; reason: StrategyFault } {
-  return { ok: false, reason: { field: '', message } };
 }
