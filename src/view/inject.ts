@@ -69,8 +69,7 @@ async function inject(injection: Injection, { request, owner, scope }: Call): Pr
     const { counter } = await scope.caches.counting(
       measureOf(model, undefined, services.config.tokenFactors),
     );
-    const block = new ConversationBlock(stored, publishTo, injection, counter, scope);
-    return await block.injected();
+    return await injectedOf({ stored, entry: publishTo, injection, counter, scope });
   } catch (error) {
     return unread(error, scope);
   }
@@ -81,97 +80,82 @@ function unread(error: unknown, { services }: RequestScope): Injected {
   return { warnings: ['store_failed'] };
 }
 
-class ConversationBlock {
-  private readonly stored: StoredConversation;
-  private readonly entry: UserEntry;
-  private readonly injection: Injection;
-  private readonly counter: TokenCounter;
-  private readonly scope: RequestScope;
+/** What the block of a conversation is made of. */
+interface BlockFacts {
+  readonly stored: StoredConversation;
+  readonly entry: UserEntry;
+  readonly injection: Injection;
+  readonly counter: TokenCounter;
+  readonly scope: RequestScope;
+}
 
-  constructor(
-    stored: StoredConversation,
-    entry: UserEntry,
-    injection: Injection,
-    counter: TokenCounter,
-    scope: RequestScope,
-  ) {
-    this.stored = stored;
-    this.entry = entry;
-    this.injection = injection;
-    this.counter = counter;
-    this.scope = scope;
-  }
+/** @throws if storage fails or is late */
+async function injectedOf(of: BlockFacts): Promise<Injected> {
+  const block = await timed(of, () => frozenOf(of));
+  if (block.text === '') return NOTHING;
+  return { ...shown(of, block), renewed: () => renewed(of, block) };
+}
 
-  /** @throws if storage fails or is late */
-  async injected(): Promise<Injected> {
-    const block = await this.timed(() => this.frozen());
-    if (block.text === '') return NOTHING;
-    return { ...this.shown(block), renewed: () => this.renewed(block) };
-  }
+/** @throws if storage fails or is late */
+function timed<Value>({ scope }: BlockFacts, work: () => Promise<Value>): Promise<Value> {
+  return scope.timings.measure('store', () => within(TIME_LIMITS.memoryReadMs, work()));
+}
 
-  /** @throws if storage fails or is late */
-  private timed<Value>(work: () => Promise<Value>): Promise<Value> {
-    return this.scope.timings.measure('store', () => within(TIME_LIMITS.memoryReadMs, work()));
-  }
+function shown({ injection, counter }: BlockFacts, { text }: FrozenBlock): Injected {
+  if (text === '') return NOTHING;
+  return { message: { role: injection.role, content: text }, tokens: counter.text(text), warnings: [] };
+}
 
-  private shown({ text }: FrozenBlock): Injected {
-    if (text === '') return NOTHING;
-    return {
-      message: { role: this.injection.role, content: text },
-      tokens: this.counter.text(text),
-      warnings: [],
-    };
+/** Without an answer of storage, the block stays. */
+async function renewed(of: BlockFacts, block: FrozenBlock): Promise<Injected> {
+  const { sources } = block;
+  const user = of.scope.services.user(of.entry.user);
+  try {
+    return await timed(of, async () => {
+      const isWhole = await user((stub) => stub.holds(sources));
+      return shown(of, isWhole ? block : await compose(of, block.text));
+    });
+  } catch (error) {
+    return { ...shown(of, block), warnings: unread(error, of.scope).warnings };
   }
+}
 
-  /** Without an answer of storage, the block stays. */
-  private async renewed(block: FrozenBlock): Promise<Injected> {
-    const { sources } = block;
-    const user = this.scope.services.user(this.entry.user);
-    try {
-      return await this.timed(async () => {
-        const isWhole = await user((stub) => stub.holds(sources));
-        return this.shown(isWhole ? block : await this.compose(block.text));
-      });
-    } catch (error) {
-      return { ...this.shown(block), warnings: unread(error, this.scope).warnings };
-    }
-  }
+/** The frozen block. It is written and frozen now if there is none yet, or to be made anew. */
+async function frozenOf(of: BlockFacts): Promise<FrozenBlock> {
+  const { name, memory, remembered } = of.stored;
+  const { refresh } = of.injection;
+  const question = {
+    known: remembered.of('injections'),
+    keys: [''],
+    upkeep: of.scope.upkeep.of(name),
+    ask: async () => [(await memory((stub) => stub.state.injection())) ?? undefined],
+  };
+  const [frozen] = await (refresh ? lookUp(question) : recall(question));
+  return frozen === undefined || refresh ? compose(of, frozen?.text ?? null) : frozen;
+}
 
-  /** The frozen block. It is written and frozen now if there is none yet, or to be made anew. */
-  private async frozen(): Promise<FrozenBlock> {
-    const { name, memory, remembered } = this.stored;
-    const { refresh } = this.injection;
-    const question = {
-      known: remembered.of('injections'),
-      keys: [''],
-      upkeep: this.scope.upkeep.of(name),
-      ask: async () => [(await memory((stub) => stub.state.injection())) ?? undefined],
-    };
-    const [frozen] = await (refresh ? lookUp(question) : recall(question));
-    return frozen === undefined || refresh ? this.compose(frozen?.text ?? null) : frozen;
-  }
-
-  /** @param replaced the text of the block so far; null if there is none */
-  private async compose(replaced: string | null): Promise<FrozenBlock> {
-    const { tenant, memory, remembered } = this.stored;
-    const { services, mayStore } = this.scope;
-    const { user, conversation } = this.entry;
-    // Nothing can be frozen yet, and a block that is not frozen would come and go.
-    if (!(await mayStore(tenant)))
-      throw new ApiError('invalid_api_key', 'It is not known whether the key is accepted.');
-    const latest = await services.user(user)((stub) =>
-      stub.latest({ except: conversation, most: MOST_CONVERSATIONS }),
-    );
-    const at = Date.now();
-    const texts = latest.map(({ text }) => text);
-    const written = {
-      text: writeInjection(texts, this.injection.max_tokens, this.counter),
-      sources: latest.map((entry) => ({ conversation: entry.conversation, since: entry.since })),
-    };
-    const block = await memory((stub) => stub.state.freezeInjection(written, replaced));
-    remembered.of('injections').keep('', block, at);
-    return block;
-  }
+/** @param replaced the text of the block so far; null if there is none */
+async function compose(
+  { stored, scope, entry, injection, counter }: BlockFacts,
+  replaced: string | null,
+): Promise<FrozenBlock> {
+  const { tenant, memory, remembered } = stored;
+  const { user, conversation } = entry;
+  // Nothing can be frozen yet, and a block that is not frozen would come and go.
+  if (!(await scope.mayStore(tenant)))
+    throw new ApiError('invalid_api_key', 'It is not known whether the key is accepted.');
+  const latest = await scope.services.user(user)((stub) =>
+    stub.latest({ except: conversation, most: MOST_CONVERSATIONS }),
+  );
+  const at = Date.now();
+  const texts = latest.map(({ text }) => text);
+  const written = {
+    text: writeInjection(texts, injection.max_tokens, counter),
+    sources: latest.map((entry) => ({ conversation: entry.conversation, since: entry.since })),
+  };
+  const block = await memory((stub) => stub.state.freezeInjection(written, replaced));
+  remembered.of('injections').keep('', block, at);
+  return block;
 }
 
 /** The report with the injected block. */

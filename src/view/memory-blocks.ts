@@ -60,9 +60,8 @@ export async function blocksFor(call: Call, made: MadeView): Promise<ShownBlocks
   try {
     const measure = measureOf(request.model, undefined, scope.services.config.tokenFactors);
     const { counter } = await scope.caches.counting(measure);
-    const view = new BlocksOfView(call, requested, tenant, made);
     const blocks = await scope.timings.measure('store', () =>
-      within(TIME_LIMITS.memoryReadMs, view.blocks()),
+      within(TIME_LIMITS.memoryReadMs, blocksOf({ call, requested, tenant, made })),
     );
     const content = writeBlocks(blocks);
     return {
@@ -87,95 +86,95 @@ export function withBlocks(report: Report, { tokens, blocks, warnings }: ShownBl
   return { ...report, ...shown, warnings: [...new Set([...report.warnings, ...warnings])] };
 }
 
-class BlocksOfView {
-  private readonly call: Call;
-  private readonly requested: BlocksRequest;
-  private readonly tenant: Tenant;
-  private readonly made: MadeView;
+/** What the blocks of a view are read for. */
+interface BlocksFacts {
+  readonly call: Call;
+  readonly requested: BlocksRequest;
+  readonly tenant: Tenant;
+  readonly made: MadeView;
+}
 
-  constructor(call: Call, requested: BlocksRequest, tenant: Tenant, made: MadeView) {
-    this.call = call;
-    this.requested = requested;
-    this.tenant = tenant;
-    this.made = made;
-  }
+/** In the order of the request. @throws if storage fails */
+async function blocksOf(of: BlocksFacts): Promise<readonly MemoryBlock[]> {
+  const { labels, refresh } = of.requested;
+  const stored = conversationOf(of);
+  const point = once(() => pointOf(of));
+  const known = stored && !refresh ? await frozenBlocks(of, stored, point) : [];
+  const missing = labels.filter((label) => !known.some((block) => block.label === label));
+  const read = missing.length > 0 ? await newest(of, missing) : [];
+  const frozen = stored && read.length > 0 ? await freeze(stored, point(), read, refresh) : read;
+  const byLabel = new Map([...known, ...frozen].map((block) => [block.label, block]));
+  return labels.flatMap((label) => byLabel.get(label) ?? []);
+}
 
-  /** In the order of the request. @throws if storage fails */
-  async blocks(): Promise<readonly MemoryBlock[]> {
-    const { labels, refresh } = this.requested;
-    const stored = this.conversation();
-    const known = stored && !refresh ? await this.frozen(stored) : [];
-    const missing = labels.filter((label) => !known.some((block) => block.label === label));
-    const read = missing.length > 0 ? await this.read(missing) : [];
-    const frozen = stored && read.length > 0 ? await this.freeze(stored, read) : read;
-    const byLabel = new Map([...known, ...frozen].map((block) => [block.label, block]));
-    return labels.flatMap((label) => byLabel.get(label) ?? []);
-  }
+/** The conversation that the blocks are frozen in; undefined before it has a name. */
+function conversationOf({ call, tenant }: BlocksFacts): StoredConversation | undefined {
+  const { request, owner, scope } = call;
+  const { user, conversation } = owner;
+  const session = conversation === undefined ? hashSession(request.messages) : { id: conversation };
+  return session && storedConversation(user, session, tenant, scope.services);
+}
 
-  /** The conversation that the blocks are frozen in; undefined before it has a name. */
-  private conversation(): StoredConversation | undefined {
-    const { request, owner, scope } = this.call;
-    const { user, conversation } = owner;
-    const session = conversation === undefined ? hashSession(request.messages) : { id: conversation };
-    return session && storedConversation(user, session, this.tenant, scope.services);
-  }
+/**
+ * The point at which the blocks are frozen: the hash of the messages before the frontier. Before
+ * its first move it is the hash of the messages of the first request whose conversation has a
+ * name, which without an id is the second one. A longer opening also separates conversations that
+ * begin in the same way. All requests of an array agree on the point, and nobody is asked for it.
+ */
+function pointOf({ call, made }: BlocksFacts): string {
+  const { messages } = call.request;
+  const { history, report } = made;
+  const { unit } = report.frontier;
+  const isNamed = call.owner.conversation !== undefined;
+  const end =
+    unit > 0
+      ? (history?.units[unit]?.first ?? messages.length)
+      : requestLength(messages, isNamed ? 'first' : 'second');
+  const before = messages.slice(0, end);
+  return elementAt(prefixHashes(before, sha256Hex), before.length);
+}
 
-  /**
-   * The point at which the blocks are frozen: the hash of the messages before the frontier. Before
-   * its first move it is the hash of the messages of the first request whose conversation has a
-   * name, which without an id is the second one. A longer opening also separates conversations that
-   * begin in the same way. All requests of an array agree on the point, and nobody is asked for it.
-   */
-  private readonly point = once((): string => {
-    const { messages } = this.call.request;
-    const { history, report } = this.made;
-    const { unit } = report.frontier;
-    const isNamed = this.call.owner.conversation !== undefined;
-    const end =
-      unit > 0
-        ? (history?.units[unit]?.first ?? messages.length)
-        : requestLength(messages, isNamed ? 'first' : 'second');
-    const before = messages.slice(0, end);
-    return elementAt(prefixHashes(before, sha256Hex), before.length);
+/** Those that are frozen. */
+async function frozenBlocks(
+  { call, requested: { labels } }: BlocksFacts,
+  { name, memory, remembered }: StoredConversation,
+  point: () => string,
+): Promise<readonly MemoryBlock[]> {
+  const blocks = await recall({
+    known: remembered.of('blocks'),
+    keys: labels.map((label) => hashesKey(label, point())),
+    upkeep: call.scope.upkeep.of(name),
+    ask: async () => {
+      const frozen = await memory((stub) => stub.frozenBlocks.at(point(), labels));
+      return labels.map((label) => frozen.find((block) => block.label === label));
+    },
   });
+  return blocks.filter((block) => block !== undefined);
+}
 
-  /** Those that are frozen. */
-  private async frozen({ name, memory, remembered }: StoredConversation): Promise<readonly MemoryBlock[]> {
-    const { labels } = this.requested;
-    const blocks = await recall({
-      known: remembered.of('blocks'),
-      keys: labels.map((label) => hashesKey(label, this.point())),
-      upkeep: this.call.scope.upkeep.of(name),
-      ask: async () => {
-        const frozen = await memory((stub) => stub.frozenBlocks.at(this.point(), labels));
-        return labels.map((label) => frozen.find((block) => block.label === label));
-      },
-    });
-    return blocks.filter((block) => block !== undefined);
-  }
+/** The newest versions. A label without a block has an empty one. */
+async function newest(
+  { call: { scope }, tenant }: BlocksFacts,
+  labels: readonly string[],
+): Promise<readonly MemoryBlock[]> {
+  // Nothing can be frozen yet, and blocks that are not frozen would come and go.
+  if (!(await scope.mayStore(tenant)))
+    throw new ApiError('invalid_api_key', 'It is not known whether the key is accepted.');
+  const blocks = await new TenantBlocks(tenant, scope.services).read(labels);
+  return labels.map((label) => {
+    const { version, text } = blocks.find((block) => block.label === label) ?? { version: 0, text: '' };
+    return { label, version, text };
+  });
+}
 
-  /** The newest versions. A label without a block has an empty one. */
-  private async read(labels: readonly string[]): Promise<readonly MemoryBlock[]> {
-    const { scope } = this.call;
-    // Nothing can be frozen yet, and blocks that are not frozen would come and go.
-    if (!(await scope.mayStore(this.tenant)))
-      throw new ApiError('invalid_api_key', 'It is not known whether the key is accepted.');
-    const blocks = await new TenantBlocks(this.tenant, scope.services).read(labels);
-    return labels.map((label) => {
-      const { version, text } = blocks.find((block) => block.label === label) ?? { version: 0, text: '' };
-      return { label, version, text };
-    });
-  }
-
-  private async freeze(
-    { memory, remembered }: StoredConversation,
-    blocks: readonly MemoryBlock[],
-  ): Promise<readonly MemoryBlock[]> {
-    const at = Date.now();
-    const frozen = await memory((stub) =>
-      stub.frozenBlocks.freeze(this.point(), blocks, this.requested.refresh),
-    );
-    for (const block of frozen) remembered.of('blocks').keep(hashesKey(block.label, this.point()), block, at);
-    return frozen;
-  }
+async function freeze(
+  { memory, remembered }: StoredConversation,
+  point: string,
+  blocks: readonly MemoryBlock[],
+  replaces: boolean,
+): Promise<readonly MemoryBlock[]> {
+  const at = Date.now();
+  const frozen = await memory((stub) => stub.frozenBlocks.freeze(point, blocks, replaces));
+  for (const block of frozen) remembered.of('blocks').keep(hashesKey(block.label, point), block, at);
+  return frozen;
 }
