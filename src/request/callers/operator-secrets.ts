@@ -4,10 +4,10 @@
  */
 import type { Config } from '../../config.ts';
 import { urlOf } from '../../lib/request-url.ts';
-import { SecretSearch } from '../../lib/secret-search.ts';
+import { secretSearch } from '../../lib/secret-search.ts';
 import { ApiError } from '../errors.ts';
 
-const searches = new Map<string, SecretSearch>();
+const searches = new Map<string, ReturnType<typeof secretSearch>>();
 
 /** @throws ApiError `invalid_api_key`, which does not say where the token is */
 export function refuseOperatorTokens(
@@ -17,7 +17,7 @@ export function refuseOperatorTokens(
   const tokens = [adminToken, metricsToken].filter((token) => token !== undefined);
   if (tokens.length === 0) return;
   const text = textOf(request);
-  if (!tokens.some((token) => searchFor(token).isIn(text))) return;
+  if (!tokens.some((token) => searchFor(token)(text))) return;
   throw new ApiError(
     'invalid_api_key',
     "Incorrect API key provided: it is a token of this deployment's operator, and no caller's key.",
@@ -25,8 +25,8 @@ export function refuseOperatorTokens(
 }
 
 /** A deployment has two tokens. */
-function searchFor(token: string): SecretSearch {
-  const search = searches.get(token) ?? new SecretSearch(token);
+function searchFor(token: string) {
+  const search = searches.get(token) ?? secretSearch(token);
   searches.set(token, search);
   return search;
 }
