@@ -50,10 +50,9 @@ const CHAT_MEMBERS = {
 /** Whether a body has `input`, or messages as only chat completions have them. */
 export function isOfOpenAi(body: Uint8Array): boolean {
   const root = scanObject(body, { fields: CONVERSATION });
-  const given = (field: string) => root && fieldOf(root, field);
-  const input = given(RESPONSES.field);
-  if (input && textOf(body, input) !== 'null') return true;
-  const messages = given(CHAT.field);
+  if (!root) return false;
+  if (givenIn(body, root, RESPONSES.field)) return true;
+  const messages = fieldOf(root, CHAT.field);
   if (messages?.kind !== 'array') return false;
   for (const element of elementsOf(body, messages)) {
     const message = within(body, element, CHAT_MEMBERS);
@@ -85,44 +84,34 @@ export async function readAny(
  */
 export function holdsItems(body: Uint8Array): boolean {
   const root = scanObject(body, { fields: CONVERSATION });
-  const isGiven = (field: string): boolean => {
-    const value = root && fieldOf(root, field);
-    return value !== undefined && textOf(body, value) !== 'null';
-  };
-  if (!isGiven(RESPONSES.field)) {
-    if (root && !isGiven(CHAT.field)) throw nothingGiven();
-    return false;
+  if (!root) return false;
+  const messages = givenIn(body, root, CHAT.field);
+  const input = givenIn(body, root, RESPONSES.field);
+  if (messages && input) {
+    const message = 'The body has messages and input; it must have one of them.';
+    throw new ApiError('invalid_messages', message, RESPONSES.field);
   }
-  if (!isGiven(CHAT.field)) {
-    if (isEmpty(body, root && fieldOf(root, RESPONSES.field))) throw inputEmpty();
-    return true;
+  if (input && isEmpty(body, input)) {
+    const message = 'The field input is empty; it must be a text, or an array of at least one item.';
+    throw new ApiError('invalid_messages', message, RESPONSES.field);
   }
+  if (messages || input) return input !== undefined;
   throw new ApiError(
-    'invalid_messages',
-    'The body has messages and input; it must have one of them.',
-    RESPONSES.field,
-  );
-}
-
-function isEmpty(body: Uint8Array, value: JsonSpan | undefined): boolean {
-  if (value?.kind === 'array') return elementsOf(body, value).next().done === true;
-  return value?.kind === 'string' && value.end - value.start === EMPTY_STRING.length;
-}
-
-function inputEmpty(): ApiError {
-  return new ApiError(
-    'invalid_messages',
-    'The field input is empty; it must be a text, or an array of at least one item.',
-    RESPONSES.field,
-  );
-}
-
-function nothingGiven(): ApiError {
-  return new ApiError(
     'invalid_messages',
     'The body has neither messages nor input; it must have one of them, with the whole conversation: messages as for chat completions, input as for responses.',
     CHAT.field,
   );
+}
+
+/** A field of a body that is there and not null. */
+function givenIn(body: Uint8Array, root: JsonSpan, field: string): JsonSpan | undefined {
+  const value = fieldOf(root, field);
+  return value && textOf(body, value) !== 'null' ? value : undefined;
+}
+
+function isEmpty(body: Uint8Array, value: JsonSpan): boolean {
+  if (value.kind === 'array') return elementsOf(body, value).next().done === true;
+  return value.kind === 'string' && value.end - value.start === EMPTY_STRING.length;
 }
 
 /** A field that is false if it is absent. @throws ApiError if it is neither true nor false */
