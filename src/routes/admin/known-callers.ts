@@ -6,13 +6,7 @@
 import { secondsOf } from '../../lib/seconds.ts';
 import { dateOfDay, dayOf, monthOf } from '../../lib/utc-time.ts';
 import { type CallerLimits, counts } from '../../memory/money/caller-limits.ts';
-import {
-  type DaySums,
-  joinDaySums,
-  joinDays,
-  NO_DAY_SUMS,
-  type SumsByDay,
-} from '../../memory/run/day-sums.ts';
+import { type DaySums, joinDaySums, joinDays, NO_DAY_SUMS, paidOf } from '../../memory/run/day-sums.ts';
 import type { ShownCaller } from '../../reference/schemas/callers.ts';
 import { ApiError } from '../../request/errors.ts';
 import type { Services } from '../../request/services.ts';
@@ -132,12 +126,15 @@ export class KnownCallers {
     const times = [...seen.map(({ lastSeen }) => lastSeen), ...usages.map(({ lastUsed }) => lastUsed ?? 0)];
     const firstSeen = Math.min(...seen.map((one) => one.firstSeen));
     const lastSeen = Math.max(0, ...times);
-    const days = usages.map((usage) => usage.days).reduce(joinDays, {});
-    const since = (from: number) => ({
-      from: dateOfDay(from),
-      requests: requestsOf(sumOf(days, from)),
-      counted: limits && counts(limits) ? countedOf(usages, from) : null,
-    });
+    const days = Object.entries(usages.map((usage) => usage.days).reduce(joinDays, {}));
+    const since = (from: number) => {
+      const sums = days.flatMap(([day, one]) => (Number(day) >= from ? [one] : []));
+      return {
+        from: dateOfDay(from),
+        requests: requestsOf(sums.reduce(joinDaySums, NO_DAY_SUMS)),
+        counted: limits && counts(limits) ? countedOf(usages, from) : null,
+      };
+    };
     return {
       object: 'memory.caller',
       name,
@@ -227,14 +224,8 @@ function ofTenant(
   seen: readonly SeenTenant[],
 ): KnownCaller {
   const own = registered.find(({ tenant }) => tenant === id);
-  return {
-    name: `tenant-${id.slice(0, SHORT_ID)}`,
-    kind: 'tenant',
-    tenants: [id],
-    isConfigured: false,
-    registered: own,
-    seen,
-  };
+  const name = `tenant-${id.slice(0, SHORT_ID)}`;
+  return { name, kind: 'tenant', tenants: [id], isConfigured: false, registered: own, seen };
 }
 
 /** @throws ApiError for a cursor that no page has */
@@ -246,15 +237,10 @@ function placeOf(cursor: string | undefined): ['name' | 'tenant', after: string]
   throw otherCursor();
 }
 
-function sumOf(days: SumsByDay, from: number): DaySums {
-  const since = Object.entries(days).filter(([day]) => Number(day) >= from);
-  return since.reduce((sum, [, one]) => joinDaySums(sum, one), NO_DAY_SUMS);
-}
-
 /** What conversations have reported. What is not known is null, never 0. */
-function requestsOf({ requests, failed, tokens_sent, billed, sent, summarizer, unpriced }: DaySums) {
-  const isKnown = billed > 0 && unpriced === 0;
-  return { requests, failed, tokens_sent, billed, actual: isKnown ? sent + summarizer : null };
+function requestsOf(sums: DaySums) {
+  const { requests, failed, tokens_sent, billed } = sums;
+  return { requests, failed, tokens_sent, billed, actual: paidOf(sums) };
 }
 
 /** What was counted for limits. */
