@@ -17,8 +17,7 @@ import { BLOCKS_FIELDS, INJECTION_FIELDS, OWN_FIELDS, STRATEGY_FIELDS } from './
 import { REQUEST_HEADERS, RESPONSE_HEADERS } from './headers.ts';
 import { Components, mapValues, nullable } from './json-schema.ts';
 import { withoutLinks } from './links.ts';
-import type { Answer, Method, Operation } from './operation.ts';
-import { samplesOf } from './operation.ts';
+import { type Answer, type Method, type Operation, samplesOf } from './operation.ts';
 import * as errors from './schemas/errors.ts';
 import { refFacts } from './schemas/stored.ts';
 import type { JsonSchema } from './shape.ts';

@@ -3,8 +3,7 @@ import type { Removal } from '../../memory/edits/removal.ts';
 import { openedText, openingPart, outputSplice, replacementJson } from '../edits.ts';
 import type { Span } from '../json/outline.ts';
 import { type Splice, wrapSplices } from '../json/spans.ts';
-import type { Block } from './block.ts';
-import { MARK_FIELD, PARTS } from './block.ts';
+import { type Block, MARK_FIELD, PARTS } from './block.ts';
 import type { ElementMessage } from './message.ts';
 
 /** What becomes of a message that stays. */

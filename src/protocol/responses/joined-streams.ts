@@ -78,15 +78,11 @@ export class JoinedResponsesStreams extends WaitingStreams<StreamEvent, ItemSort
   }
 
   get lastId(): string | undefined {
-    return this.storedId === this.idOpened ? undefined : this.storedId;
+    return this.storedId === asObject(this.opened?.fields.response).id ? undefined : this.storedId;
   }
 
   get said(): SaidAnswer | undefined {
     return this.ending && saidItems([...this.earlierItems, ...this.callerItems()], this.ending);
-  }
-
-  private get idOpened(): unknown {
-    return asObject(this.opened?.fields.response).id;
   }
 
   keepalive(): Frame[] {

@@ -7,8 +7,7 @@
  * has asked again, so none shows rounds that another one does not. Their objects are named until
  * requests that have begun before have read them.
  */
-import type { KeptRounds } from '../../memory/replay/kept-rounds.ts';
-import { MOST_BYTES, MOST_ROUNDS } from '../../memory/replay/kept-rounds.ts';
+import { type KeptRounds, MOST_BYTES, MOST_ROUNDS } from '../../memory/replay/kept-rounds.ts';
 import type { LazyTables } from '../tables.ts';
 import { TRUST_MS } from '../upkeep.ts';
 import type { ConversationTables } from './tables.ts';

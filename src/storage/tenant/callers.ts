@@ -89,7 +89,7 @@ export class CallerRows {
 
   /** Adds or changes a caller. */
   change({ name, ...change }: CallerChange): RegisteredCaller {
-    const before: RegisteredCaller = this.find(name) ?? {
+    const before: RegisteredCaller = this.rows('WHERE name = ?', name).map(callerOf)[0] ?? {
       name,
       tenant: null,
       state: 'active',
@@ -152,10 +152,6 @@ export class CallerRows {
   /** The tenants among these that were seen. */
   seenAmong(tenants: readonly string[]): SeenTenant[] {
     return this.tables.all<SeenTenant>(`SELECT ${SEEN} FROM seen_tenants WHERE tenant ${AMONG}`, tenants);
-  }
-
-  private find(name: string): RegisteredCaller | undefined {
-    return this.rows('WHERE name = ?', name).map(callerOf).at(0);
   }
 
   private rows(which: string, ...values: string[]): CallerRow[] {

@@ -6,8 +6,7 @@ import { DurableObject } from 'cloudflare:workers';
 import type { Env } from '../../config.ts';
 import { InvariantError } from '../../lib/invariant-error.ts';
 import { createObjectLog, type Log } from '../../log.ts';
-import type { BlockSource } from '../conversation/memories.ts';
-import { assertFits } from '../conversation/memories.ts';
+import { assertFits, type BlockSource } from '../conversation/memories.ts';
 import { tenantIn } from '../conversation/names.ts';
 import {
   ObjectBackup,
