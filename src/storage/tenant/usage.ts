@@ -16,13 +16,12 @@ import {
 } from '../../memory/run/day-sums.ts';
 import type { TrialSums, TriedConversation } from '../../memory/run/trials.ts';
 import type { ConversationSums } from '../conversation/sum-reports.ts';
-import type { LazyTables, Tables } from '../tables.ts';
+import { insertInto, type LazyTables, type Tables } from '../tables.ts';
 
 /** How many days are kept, with today. */
 export const KEPT_DAYS = 90;
 
 const SET_NAMES = [...DAY_SUMS_NAMES, ...NAMED_SUMS_NAMES, ...LAST_TIMES];
-const COLUMNS = SET_NAMES.join(', ');
 
 /** Trials are read by conversation. */
 const BY_DAY = NAMED_SUMS_NAMES.filter((name) => name !== 'trials');
@@ -67,21 +66,18 @@ const SUMS_SCHEMA = `
     .join('\n  ')}
 `;
 
-/** Entries of an index whose value stays are not written again. */
-const SET_SUMS = `
-  INSERT INTO conversation_sums (conversation_id, ${SUMS.join(', ')})
-  VALUES (?, ${SUMS.map(() => '?').join(', ')})
-  ON CONFLICT (conversation_id) DO UPDATE SET ${SUMS.map((name) => `${name} = excluded.${name}`).join(', ')}
-`;
+/**
+ * Sets a row by its key. One that has these values already is not written again, nor are entries of
+ * an index whose value stays.
+ */
+function setting(table: string, key: readonly string[], columns: readonly string[]): string {
+  const sent = columns.map((name) => `excluded.${name}`).join(', ');
+  return `${insertInto(table, [...key, ...columns])} ON CONFLICT (${key.join(', ')}) DO UPDATE
+    SET (${columns.join(', ')}) = (${sent}) WHERE (${columns.join(', ')}) IS NOT (${sent})`;
+}
 
-/** A day that was reported before and has not changed writes no row. */
-const SET_DAY = `
-  INSERT INTO day_sums (day, conversation_id, ${COLUMNS})
-  VALUES (?, ?, ${SET_NAMES.map(() => '?').join(', ')})
-  ON CONFLICT (day, conversation_id) DO UPDATE
-  SET ${SET_NAMES.map((name) => `${name} = excluded.${name}`).join(', ')}
-  WHERE (${COLUMNS}) IS NOT (${SET_NAMES.map((name) => `excluded.${name}`).join(', ')})
-`;
+const SET_SUMS = setting('conversation_sums', ['conversation_id'], SUMS);
+const SET_DAY = setting('day_sums', ['day', 'conversation_id'], SET_NAMES);
 
 /**
  * Rows of a conversation are found by day, since the key begins with it; another index would cost a
