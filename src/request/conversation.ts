@@ -13,7 +13,7 @@ import type { Settings } from '../storage/conversation/memories.ts';
 import { conversationName, type Session, sessionIn, userName } from '../storage/conversation/names.ts';
 import type { StoredConversation } from '../summary/conversation.ts';
 import { neutralize } from '../summary/text/headings.ts';
-import type { KnownSummary } from '../summary/writer.ts';
+import type { HeldSummary } from '../summary/writer.ts';
 import { readFromEither, sha256Hex, type Tenant } from '../tenant/identity.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
 import { rememberedOf } from './beliefs.ts';
@@ -167,12 +167,6 @@ export async function settingsOf(
 
 function isUnset({ memory_strategy, memory_injection }: Settings): boolean {
   return memory_strategy === null && memory_injection === null;
-}
-
-export interface HeldSummary extends KnownSummary {
-  /** Index of the first message that it covers. */
-  readonly from: number;
-  readonly ref: string | undefined;
 }
 
 /** The caller's summary and where it ends in this array; `stale` if it covers other messages. */

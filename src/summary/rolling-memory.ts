@@ -47,7 +47,7 @@ import { ask, orderText, type TextTerms } from './order.ts';
 import { hintsOf, strategyHash } from './strategy-hash.ts';
 import { NO_USAGE } from './summarizer.ts';
 import { echoOf } from './text/entries.ts';
-import type { KnownSummary } from './writer.ts';
+import type { HeldSummary } from './writer.ts';
 
 /** How long an isolate relies on it that a memory is made, in milliseconds. */
 const MADE_MS = 5 * 60_000;
@@ -58,18 +58,13 @@ export interface MemoryNeed {
   readonly history: History;
   readonly boundaries: Boundaries;
   /** A summary from the caller. `stale` if it covers other messages. */
-  readonly held: HeldMemory | 'stale' | undefined;
+  readonly held: HeldSummary | 'stale' | undefined;
   /** Nothing is stored. Refs are named as if they were written. */
   readonly dryRun: boolean;
   /** Whether the caller wants the view alone, and no round sees it. */
   readonly viewOnly: boolean;
   /** Whether the view was refused with the memory of its round, which is chosen anew. */
   readonly anew: boolean;
-}
-
-interface HeldMemory extends KnownSummary {
-  readonly from: number;
-  readonly ref: string | undefined;
 }
 
 /** A memory for a plan and a report. */
@@ -99,8 +94,8 @@ export async function recallMemory(need: MemoryNeed, ports: SummaryPorts): Promi
   const found = ports.conversation ? await find(need, ports.conversation, ports) : NOTHING;
   const conversation = found && ports.conversation;
   const warnings: Warning[] = found ? [] : ['store_failed'];
-  const recall = new MemoryChoice(need, { ...ports, conversation }, found ?? NOTHING, warnings);
-  return { memory: await recall.memory(), found, warnings };
+  const choice = { need, ports: { ...ports, conversation }, found: found ?? NOTHING, warnings };
+  return { memory: await memoryOf(choice), found, warnings };
 }
 
 /** The stored memory for this round. Undefined if the object does not answer in time. */
@@ -160,118 +155,114 @@ function foundIn(boundaries: readonly Boundary[], found: Found): Found | undefin
   return boundary && { ...found, memory: { ...memory, covers_end: boundary.end } };
 }
 
-class MemoryChoice {
-  private readonly need: MemoryNeed;
-  private readonly ports: SummaryPorts;
-  private readonly found: Found;
-  private readonly warnings: Warning[];
+/** What a memory is chosen by. */
+interface Choice {
+  readonly need: MemoryNeed;
+  readonly ports: SummaryPorts;
+  readonly found: Found;
+  /** Those for the caller are added. */
+  readonly warnings: Warning[];
+}
 
-  /** @param warnings receives warnings for the caller */
-  constructor(need: MemoryNeed, ports: SummaryPorts, found: Found, warnings: Warning[]) {
-    this.need = need;
-    this.ports = ports;
-    this.found = found;
-    this.warnings = warnings;
+async function memoryOf(choice: Choice): Promise<RecalledMemory | undefined> {
+  const { need, ports, found, warnings } = choice;
+  const { strategy, boundaries } = need;
+  const { memory, health } = found;
+  const held = need.held === 'stale' ? undefined : need.held;
+  if (need.held === 'stale') warnings.push('stale_summary');
+  const digest = await digestOf(choice);
+  if (digest || health === 'degraded') warnings.push('summary_degraded');
+  if (digest && digest.end >= (held?.end ?? 0)) {
+    warnIfLost(choice, digest.ref);
+    return digest;
   }
-
-  async memory(): Promise<RecalledMemory | undefined> {
-    const { strategy, boundaries } = this.need;
-    const { memory, health } = this.found;
-    const held = this.need.held === 'stale' ? undefined : this.need.held;
-    if (this.need.held === 'stale') this.warnings.push('stale_summary');
-    const digest = await this.digest();
-    if (digest || health === 'degraded') this.warnings.push('summary_degraded');
-    if (digest && digest.end >= (held?.end ?? 0)) {
-      this.warnIfLost(digest.ref);
-      return digest;
+  if (held && held.end > (memory?.covers_end ?? 0)) {
+    if (boundaries.betweenRounds().some(({ end }) => end === held.end)) {
+      const ref = await ownRef(held.ref, ports);
+      return { ...held, ref, status: 'completed', moved: false, usage: NO_USAGE };
     }
-    if (held && held.end > (memory?.covers_end ?? 0)) {
-      if (boundaries.betweenRounds().some(({ end }) => end === held.end)) {
-        const ref = await ownRef(held.ref, this.ports);
-        return { ...held, ref, status: 'completed', moved: false, usage: NO_USAGE };
-      }
-      this.warnings.push('stale_summary');
-    }
-    if (memory) return this.stored(memory);
-    const isDue = this.ports.conversation && dueMemory(strategy, boundaries.betweenRounds());
-    if (this.found.unlinked) this.warnings.push('history_cut');
-    else if (isDue && health !== 'degraded') this.warnings.push('summary_pending');
-    return undefined;
+    warnings.push('stale_summary');
   }
+  if (memory) return storedMemory(choice, memory);
+  const isDue = ports.conversation && dueMemory(strategy, boundaries.betweenRounds());
+  if (found.unlinked) warnings.push('history_cut');
+  else if (isDue && health !== 'degraded') warnings.push('summary_pending');
+  return undefined;
+}
 
-  private async stored(memory: Memory): Promise<RecalledMemory> {
-    const { history, boundaries } = this.need;
-    const ref = await this.refOf(memory);
-    this.warnIfLost(ref);
-    return {
-      ...servedOf(memory, ref, statusOf(memory)),
-      end: memory.covers_end,
-      // The frontier moves with the first request of a round only.
-      moved: this.found.moved && beginsRound(history),
-      from: boundaries.rounds[memory.start_sequence / 2]?.first ?? 0,
-    };
-  }
+async function storedMemory(choice: Choice, memory: Memory): Promise<RecalledMemory> {
+  const { history, boundaries } = choice.need;
+  const ref = await refOf(choice, memory);
+  warnIfLost(choice, ref);
+  return {
+    ...servedOf(memory, ref, statusOf(memory)),
+    end: memory.covers_end,
+    // The frontier moves with the first request of a round only.
+    moved: choice.found.moved && beginsRound(history),
+    from: boundaries.rounds[memory.start_sequence / 2]?.first ?? 0,
+  };
+}
 
-  /** The digest that replaces memory while the summarizer is down. */
-  private async digest(): Promise<RecalledMemory | undefined> {
-    const { history, strategy, dryRun } = this.need;
-    const boundary = await this.digestEnd();
-    if (!boundary) return undefined;
-    const { counter } = await this.ports.counting();
-    const range = {
-      ...rangeOf(this.need, boundary),
-      limit: strategy.summary_max_tokens,
-      pieceEnds: () => [boundary],
-    };
-    const material = new Material(range, this.ports, counter, !dryRun);
-    const digest = await material.keepDigest(this.found.memory);
-    if (!digest) return undefined;
-    const { text, ref } = digest;
-    const moved = beginsRound(history) && (this.found.digest.before ?? '') !== boundary.prefixHash;
-    const shown = { text, ref: ref ?? undefined, from: 0, end: boundary.end, moved };
-    return { ...shown, status: 'degraded', usage: NO_USAGE };
-  }
+/** The digest that replaces memory while the summarizer is down. */
+async function digestOf(choice: Choice): Promise<RecalledMemory | undefined> {
+  const { need, ports, found } = choice;
+  const { history, strategy, dryRun } = need;
+  const boundary = await digestEnd(choice);
+  if (!boundary) return undefined;
+  const { counter } = await ports.counting();
+  const range = {
+    ...rangeOf(need, boundary),
+    limit: strategy.summary_max_tokens,
+    pieceEnds: () => [boundary],
+  };
+  const material = new Material(range, ports, counter, !dryRun);
+  const digest = await material.keepDigest(found.memory);
+  if (!digest) return undefined;
+  const { text, ref } = digest;
+  const moved = beginsRound(history) && (found.digest.before ?? '') !== boundary.prefixHash;
+  const shown = { text, ref: ref ?? undefined, from: 0, end: boundary.end, moved };
+  return { ...shown, status: 'degraded', usage: NO_USAGE };
+}
 
-  /**
-   * Where the digest of this round ends. The round's first request decides it for the others, even
-   * if the summarizer recovers.
-   */
-  private async digestEnd(): Promise<Boundary | undefined> {
-    const { strategy, history, boundaries, dryRun } = this.need;
-    const { memory, health, digest } = this.found;
-    const { conversation, target, log } = this.ports;
-    if (digest.here !== null) return digest.here === '' ? undefined : boundaries.ofHash(digest.here);
-    const isDown = health === 'degraded' || health === 'recovering';
-    const over = boundaries.betweenRounds().filter(({ end }) => end > (memory?.covers_end ?? 0));
-    const boundary = isDown ? digestBoundary(strategy, over) : undefined;
-    const round = roundOf(history, boundaries);
-    if (conversation && round && !dryRun && (boundary || digest.before)) {
-      const pinned = conversation.memory((stub) =>
-        stub.versions.pinDigest(round.hash, strategyHash(strategy, target.model), boundary?.prefixHash ?? ''),
-      );
-      await soon(
-        TIME_LIMITS.refWriteMs,
-        pinned.catch((error: unknown) => {
-          logCaught(log, 'warn', 'a digest could not be pinned', error);
-        }),
-      );
-    }
-    return boundary;
+/**
+ * Where the digest of this round ends. The round's first request decides it for the others, even
+ * if the summarizer recovers.
+ */
+async function digestEnd({ need, ports, found }: Choice): Promise<Boundary | undefined> {
+  const { strategy, history, boundaries, dryRun } = need;
+  const { memory, health, digest } = found;
+  const { conversation, target, log } = ports;
+  if (digest.here !== null) return digest.here === '' ? undefined : boundaries.ofHash(digest.here);
+  const isDown = health === 'degraded' || health === 'recovering';
+  const over = boundaries.betweenRounds().filter(({ end }) => end > (memory?.covers_end ?? 0));
+  const boundary = isDown ? digestBoundary(strategy, over) : undefined;
+  const round = roundOf(history, boundaries);
+  if (conversation && round && !dryRun && (boundary || digest.before)) {
+    const pinned = conversation.memory((stub) =>
+      stub.versions.pinDigest(round.hash, strategyHash(strategy, target.model), boundary?.prefixHash ?? ''),
+    );
+    await soon(
+      TIME_LIMITS.refWriteMs,
+      pinned.catch((error: unknown) => {
+        logCaught(log, 'warn', 'a digest could not be pinned', error);
+      }),
+    );
   }
+  return boundary;
+}
 
-  /** The ref of a memory's transcript. Undefined if it can't be fetched. */
-  private async refOf(memory: Memory): Promise<string | undefined> {
-    const { history, boundaries, dryRun } = this.need;
-    if (dryRun) return memory.ref ?? undefined;
-    const { conversation, refs, counting } = this.ports;
-    if (!conversation || !refs) return undefined;
-    const { counter } = await counting();
-    return fetchableRef(memory, { history, boundaries, conversation, refs, counter });
-  }
+/** The ref of a memory's transcript. Undefined if it can't be fetched. */
+async function refOf({ need, ports }: Choice, memory: Memory): Promise<string | undefined> {
+  const { history, boundaries, dryRun } = need;
+  if (dryRun) return memory.ref ?? undefined;
+  const { conversation, refs, counting } = ports;
+  if (!conversation || !refs) return undefined;
+  const { counter } = await counting();
+  return fetchableRef(memory, { history, boundaries, conversation, refs, counter });
+}
 
-  private warnIfLost(ref: string | undefined): void {
-    if (ref === undefined && !this.need.dryRun) this.warnings.push('store_failed');
-  }
+function warnIfLost({ need, warnings }: Choice, ref: string | undefined): void {
+  if (ref === undefined && !need.dryRun) warnings.push('store_failed');
 }
 
 /**

@@ -34,6 +34,13 @@ export interface KnownSummary {
   readonly end: number;
 }
 
+/** One that a caller keeps itself. */
+export interface HeldSummary extends KnownSummary {
+  /** Index of the first message that it covers. */
+  readonly from: number;
+  readonly ref: string | undefined;
+}
+
 /** The messages to be summarized, as plain data. */
 export interface SummaryTask {
   /** The new messages, oldest first. Those that the base covers are skipped. */

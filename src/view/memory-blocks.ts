@@ -21,7 +21,7 @@ import { type MemoryBlock, writeBlock, writeBlocks } from '../memory/strategy/bl
 import type { BlocksRequest } from '../memory/strategy/memory-blocks.ts';
 import type { InjectedMessage } from '../protocol/model-request.ts';
 import type { Call } from '../request/call.ts';
-import { hashSession, storedConversation } from '../request/conversation.ts';
+import { conversationOfCall } from '../request/conversation.ts';
 import { ApiError } from '../request/errors.ts';
 import { TenantBlocks } from '../request/memory-blocks.ts';
 import { hashesKey } from '../storage/conversation/remembered.ts';
@@ -97,7 +97,8 @@ interface BlocksFacts {
 /** In the order of the request. @throws if storage fails */
 async function blocksOf(of: BlocksFacts): Promise<readonly MemoryBlock[]> {
   const { labels, refresh } = of.requested;
-  const stored = conversationOf(of);
+  // Undefined before it has a name: nothing can be frozen yet.
+  const stored = conversationOfCall(of.call);
   const point = once(() => pointOf(of));
   const known = stored && !refresh ? await frozenBlocks(of, stored, point) : [];
   const missing = labels.filter((label) => !known.some((block) => block.label === label));
@@ -105,14 +106,6 @@ async function blocksOf(of: BlocksFacts): Promise<readonly MemoryBlock[]> {
   const frozen = stored && read.length > 0 ? await freeze(stored, point(), read, refresh) : read;
   const byLabel = new Map([...known, ...frozen].map((block) => [block.label, block]));
   return labels.flatMap((label) => byLabel.get(label) ?? []);
-}
-
-/** The conversation that the blocks are frozen in; undefined before it has a name. */
-function conversationOf({ call, tenant }: BlocksFacts): StoredConversation | undefined {
-  const { request, owner, scope } = call;
-  const { user, conversation } = owner;
-  const session = conversation === undefined ? hashSession(request.messages) : { id: conversation };
-  return session && storedConversation(user, session, tenant, scope.services);
 }
 
 /**
