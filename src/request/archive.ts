@@ -52,7 +52,7 @@ export function archiveOf(
   const { services, caller } = scope;
   const messages = [...request.messages.map(asSent), ...answerMessage(answer)];
   const keys = archiveKeys(messages, sha256Hex);
-  const session = groupOf(messages, owner, scope, (end) => elementAt(keys, end - 1).key);
+  const session = groupOf(messages, owner, scope);
   if (!caller.tenant || !session) return undefined;
   const conversation = storedConversation(owner.user, session, caller.tenant, services);
   return {

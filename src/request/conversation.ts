@@ -6,7 +6,6 @@ import { soon, within } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
 import type { Boundaries } from '../memory/conversation/boundaries.ts';
 import { firstAnswer } from '../memory/conversation/first-requests.ts';
-import type { History } from '../memory/conversation/history.ts';
 import { type Hashed, prefixHashes } from '../memory/conversation/prefix-hash.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import type { Settings } from '../storage/conversation/memories.ts';
@@ -25,56 +24,28 @@ import { sentSummary } from './sent-summary.ts';
 import type { Services } from './services.ts';
 
 /**
- * The conversation of a request: the one it names, else one named by the hash of its messages up to
- * the first answer. The hash is safe, since a summary is only found by the hash of all messages it
- * covers. Undefined before there is an answer.
- */
-export function conversationOf(
-  owner: Owner,
-  history: History,
-  boundaries: Boundaries,
-  tenant: Tenant,
-  services: Services,
-): StoredConversation | undefined {
-  const session =
-    owner.conversation === undefined
-      ? hashSession(history.messages, (end) => boundaries.at(end).prefixHash)
-      : { id: owner.conversation };
-  return session && storedConversation(owner.user, session, tenant, services);
-}
-
-/**
  * The group of a request's refs and archive: the conversation it names, else the session that its
  * client names (docs/design.md#3-what-the-caller-says), else the hash of its first messages.
  * Undefined before there is an answer.
- *
- * @param hashBefore see `hashSession`
  */
 export function groupOf(
   messages: readonly Hashed[],
   owner: Owner,
   { session = '' }: Pick<RequestScope, 'session'>,
-  hashBefore?: (end: number) => string,
 ): Session | undefined {
   if (owner.conversation !== undefined) return { id: owner.conversation };
   if (session !== '' && session.length <= LONGEST_ID) return { id: session };
-  return hashSession(messages, hashBefore);
+  return hashSession(messages);
 }
 
 /**
  * The session of a conversation without a name: the hash of its messages up to the first answer;
  * undefined before there is one.
- *
- * @param hashBefore the prefix hash of the messages before an index, if it is already known: it
- *   follows from the messages, so it is no input of its own
  */
-export function hashSession(
-  messages: readonly Hashed[],
-  hashBefore = (end: number) => elementAt(prefixHashes(messages.slice(0, end), sha256Hex), end),
-): Session | undefined {
+export function hashSession(messages: readonly Hashed[]): Session | undefined {
   return sessions.of(messages, [], () => {
-    const answer = firstAnswer(messages);
-    return answer < 0 ? undefined : { hash: hashBefore(answer + 1) };
+    const end = firstAnswer(messages) + 1;
+    return end === 0 ? undefined : { hash: elementAt(prefixHashes(messages.slice(0, end), sha256Hex), end) };
   });
 }
 
@@ -184,8 +155,9 @@ export function heldSummary(
 }
 
 /**
- * The conversation of a request, by its name or by its opening. Undefined without a tenant, and
- * before the first answer to a request that names none.
+ * The conversation of a request: the one it names, else one named by the hash of its messages up to
+ * the first answer. The hash is safe, since a summary is only found by the hash of all messages it
+ * covers. Undefined without a tenant, and before there is an answer.
  */
 export function conversationOfCall({ request, owner, scope }: Call): StoredConversation | undefined {
   const { tenant } = scope.caller;

@@ -3,7 +3,7 @@ import { logCaught } from '../log.ts';
 import { Boundaries } from '../memory/conversation/boundaries.ts';
 import { isBetweenRounds } from '../memory/plan/due-memory.ts';
 import type { Call } from '../request/call.ts';
-import { conversationOf } from '../request/conversation.ts';
+import { conversationOfCall } from '../request/conversation.ts';
 import type { StoredConversation } from '../summary/conversation.ts';
 import { sha256Hex } from '../tenant/identity.ts';
 import type { MadeView, MakeViewOptions } from './made-view.ts';
@@ -39,13 +39,7 @@ export async function makeCurrentView(call: Call, options: MakeViewOptions): Pro
 }
 
 /** The conversation, if its last round is answered, or its view is refused. */
-function conversationToAwait(
-  { history, exceeded }: MadeView,
-  { owner, scope }: Call,
-): StoredConversation | undefined {
-  const { caller, services } = scope;
-  if (!history || !caller.tenant) return undefined;
-  const boundaries = new Boundaries(history, sha256Hex);
-  if (!exceeded && !isBetweenRounds(boundaries)) return undefined;
-  return conversationOf(owner, history, boundaries, caller.tenant, services);
+function conversationToAwait({ history, exceeded }: MadeView, call: Call): StoredConversation | undefined {
+  if (!history || (!exceeded && !isBetweenRounds(new Boundaries(history, sha256Hex)))) return undefined;
+  return conversationOfCall(call);
 }

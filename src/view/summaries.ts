@@ -6,7 +6,7 @@ import { tokenMeasure } from '../memory/modes/strategy.ts';
 import type { SummarizingStrategy } from '../memory/modes/table.ts';
 import { type ReportedSummary, reportedOutputs } from '../memory/plan/report.ts';
 import { scheduleOfRequest } from '../request/callers/billing.ts';
-import { conversationOf, heldSummary } from '../request/conversation.ts';
+import { conversationOfCall, heldSummary } from '../request/conversation.ts';
 import { ownUpstream } from '../request/own-upstream.ts';
 import { refWriterOf } from '../request/ref-writer.ts';
 import { learnWindow, summarizerTarget } from '../request/summarizer-target.ts';
@@ -29,12 +29,12 @@ export interface RequestSummaries {
  * @throws ApiError if the summarizer's model is not offered, or the caller's summary is malformed
  */
 export function summariesOf(strategy: SummarizingStrategy, call: ViewCall): RequestSummaries {
-  const { request, chosen, owner, scope, options, history } = call;
+  const { request, chosen, scope, options, history } = call;
   const { services, caches, upkeep } = scope;
   const { tenant } = scope.caller;
   const boundaries = new Boundaries(history, sha256Hex);
   const measure = tokenMeasure(strategy, request.model, services.config.tokenFactors);
-  const conversation = tenant && conversationOf(owner, history, boundaries, tenant, services);
+  const conversation = conversationOfCall(call);
   const at = Date.now();
   const targetOnce = once(() => {
     const target = summarizerTarget(strategy, request, scope);
