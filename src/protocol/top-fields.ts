@@ -1,4 +1,5 @@
 /** Fields of a body that is not read otherwise. */
+import { only } from './json/outline.ts';
 import { jsonOf, membersOf, scanObject, valueIn } from './json/spans.ts';
 
 /** Undefined if the body is no JSON object, or names no model. */
@@ -15,7 +16,7 @@ export function streamIn(body: Uint8Array): boolean | undefined {
 
 /** The values of top-level fields; undefined if the body is no JSON object. */
 export function topFieldsOf(body: Uint8Array, names: readonly string[]): Fields | undefined {
-  const root = scanObject(body, { fields: new Map(names.map((name) => [name, {}])) });
+  const root = scanObject(body, only(names));
   if (!root) return undefined;
   return new Map(names.map((name) => [name, valueIn(body, root, name)]));
 }

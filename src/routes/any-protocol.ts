@@ -1,7 +1,7 @@
 /** Bodies of our own routes, which hold a conversation of any protocol. */
 import { readRequest } from '../answer/read-call.ts';
 import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
-import type { JsonSpan } from '../protocol/json/outline.ts';
+import { type JsonSpan, only } from '../protocol/json/outline.ts';
 import { elementsOf, fieldOf, scanObject, textOf, within } from '../protocol/json/spans.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import { readBody } from '../request/body.ts';
@@ -15,7 +15,7 @@ import { RESPONSES } from './responses.ts';
 
 const EMPTY_STRING = '""';
 
-const CONVERSATION = new Map([CHAT.field, RESPONSES.field].map((field) => [field, {}]));
+const CONVERSATION = only([CHAT.field, RESPONSES.field]);
 
 /** A body that is not read yet. */
 interface AnyBody {
@@ -40,16 +40,11 @@ export async function anyBody(c: RouteContext): Promise<AnyBody> {
 
 /** The roles that only chat completions have. */
 const CHAT_ROLES: ReadonlySet<string> = new Set(['"tool"', '"developer"', '"function"']);
-const CHAT_MEMBERS = {
-  fields: new Map([
-    ['role', {}],
-    ['tool_calls', {}],
-  ]),
-};
+const CHAT_MEMBERS = only(['role', 'tool_calls']);
 
 /** Whether a body has `input`, or messages as only chat completions have them. */
 export function isOfOpenAi(body: Uint8Array): boolean {
-  const root = scanObject(body, { fields: CONVERSATION });
+  const root = scanObject(body, CONVERSATION);
   if (!root) return false;
   if (givenIn(body, root, RESPONSES.field)) return true;
   const messages = fieldOf(root, CHAT.field);
@@ -83,7 +78,7 @@ export async function readAny(
  *   beside what they have stored, and here is nothing else
  */
 export function holdsItems(body: Uint8Array): boolean {
-  const root = scanObject(body, { fields: CONVERSATION });
+  const root = scanObject(body, CONVERSATION);
   if (!root) return false;
   const messages = givenIn(body, root, CHAT.field);
   const input = givenIn(body, root, RESPONSES.field);

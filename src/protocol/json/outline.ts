@@ -48,9 +48,9 @@ export interface Outline {
   readonly most?: number;
 }
 
-/** Some fields of an object, each with this outline. */
-export function only(names: readonly string[], of: Outline = {}): Outline {
-  return { fields: new Map(names.map((name) => [name, of])) };
+/** Some fields of an object, without what is in them. */
+export function only(names: readonly string[]): Outline {
+  return { fields: new Map(names.map((name) => [name, {}])) };
 }
 
 /** All fields and items, this many levels deep. */
