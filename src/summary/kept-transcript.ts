@@ -133,21 +133,19 @@ export async function ownRef(
 }
 
 /**
- * The ref of a version's transcript. A missing transcript is written again, since the caller's
- * array still contains its messages.
+ * The ref of a version's transcript. A missing one is written again, since the caller's array still
+ * contains its messages: under the same ref if it can follow the one before it, else from the
+ * array's beginning.
  */
 export async function fetchableRef(memory: Memory, place: TranscriptPlace): Promise<string | undefined> {
-  const { ref, covers_end: end, transcript_from, transcript_earlier } = memory;
+  const { ref, covers_end: end, transcript_from, transcript_earlier: earlier } = memory;
   const { history, boundaries, refs, conversation, counter } = place;
   if (ref !== null && (await isThere(ref, refs))) return ref;
-  const start = transcript_from === '' ? 0 : boundaries.ofHash(transcript_from)?.end;
-  const range =
-    ref === null || start === undefined
-      ? { history, ...transcriptStart(history, undefined), end }
-      : { history, from: start, earlier: transcript_earlier ?? undefined, end };
-  const content = transcriptOf(range, conversation.tenant, conversation.label, counter);
-  // Other bytes, such as an answer that the caller has rewritten, give another ref.
-  if (ref !== null && content.ref !== ref) return undefined;
+  const from = transcript_from === '' ? 0 : boundaries.ofHash(transcript_from)?.end;
+  // A link to a transcript that has gone would lead nowhere.
+  const follows = ref !== null && from !== undefined && (earlier === null || (await isThere(earlier, refs)));
+  const start = follows ? { from, earlier: earlier ?? undefined } : transcriptStart(history, undefined);
+  const content = transcriptOf({ history, ...start, end }, conversation.tenant, conversation.label, counter);
   return (await keepContent(content, refs)) ? content.ref : undefined;
 }
 

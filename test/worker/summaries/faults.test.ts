@@ -435,13 +435,18 @@ describe('the transcripts of a conversation', () => {
     expect(await listed(app)).toEqual(before);
   });
 
-  it.each(MODES)('link to none that has gone: it is written again, in mode %s', async (_, strategy) => {
-    const { app, rounds, overview } = start(strategy);
-    await rounds(1, 4);
-    const [lost] = (await overview()).memories.map(({ ref }) => ref);
-    await app.request(`/v1/refs/${lost}`, { method: 'DELETE' });
+  const LOST = MODES.flatMap(([mode, strategy]) =>
+    [1, 20].map((most) => [mode, most === 1 ? 'the newest' : 'all', most, strategy] as const),
+  );
 
-    const asked = await rounds(5, 8);
+  it.each(LOST)('link to none that has gone (mode %s): %s written again', async (_, __, most, strategy) => {
+    const { app, rounds, overview } = start(strategy);
+    await rounds(1, 9);
+    const written = (await overview()).memories.flatMap(({ ref }) => ref ?? []);
+    expect(written.length).toBeGreaterThan(1);
+    for (const lost of written.slice(0, most)) await app.request(`/v1/refs/${lost}`, { method: 'DELETE' });
+
+    const asked = await rounds(10, 13);
 
     const [ref] = refsIn(asked.at(-1)?.view ?? '');
     const seen: string[] = [];
