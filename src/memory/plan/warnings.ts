@@ -53,7 +53,7 @@ export const WARNINGS = {
   reasoning_absent:
     'The request went over [another API](bridges.md#what-is-kept) without reasoning of earlier answers in its view: it could not be read, is no longer kept, or never was.',
   answer_not_kept:
-    'The answer is too long to be read (over 512,000 tokens): it passes unchanged, and joins no archive, memory or kept round.',
+    'The answer is too long to be read (over 524,288 tokens): it passes unchanged, and joins no archive, memory or kept round.',
   embeddings_failed: 'The embeddings did not answer, so a search of an archive used words alone.',
 } as const;
 
