@@ -136,8 +136,8 @@ function strategyTables(): Record<string, Fields> {
     compact: without(all.compact, editing),
     summarize: without(all.summarize, editing),
     auto: without(fieldsOf('auto'), editing, all.compact, all.summarize),
-    rolling_summary: without(fieldsOf('rolling_summary'), editing),
-    native: fieldsOf('native'),
+    rolling_summary: without(fieldsOf('rolling_summary'), editing, all.summarize),
+    native: without(fieldsOf('native'), fieldsOf('none')),
   };
 }
 
