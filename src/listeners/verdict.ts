@@ -2,8 +2,10 @@
  * Learns from an answer whether the upstream accepts the key. A revoked key loses access here too.
  */
 
+import { baseUrlOf } from '../config.ts';
 import { callersSearch } from '../request/callers-search.ts';
 import type { RequestScope } from '../request/scope.ts';
+import { isLookedAt } from '../upstream/api.ts';
 import { otherKeys, withoutKeys } from '../upstream/credentials.ts';
 import { requestHeaders } from '../upstream/request.ts';
 import type { AskedModel, CallFeature } from './listener.ts';
@@ -18,13 +20,14 @@ export function noteVerdict(
     'services' | 'caller' | 'api' | 'incoming' | 'named' | 'isAccepted' | 'waitUntil'
   >,
 ): void {
-  const { services, caller, api, waitUntil } = scope;
+  const { services, caller, api, incoming, waitUntil } = scope;
   const { tenant } = caller;
   if (!tenant) return;
   if (status === 401) services.accepted.doubt(tenant.id, api.name);
   if (!ok) return;
-  if (!hasOtherKey(scope)) services.accepted.accept(tenant.id, api.name);
-  // Another key may be the one that the upstream has accepted.
+  const isProof = isLookedAt(incoming.headers, api, baseUrlOf(api, services.config));
+  if (isProof && !hasOtherKey(scope)) services.accepted.accept(tenant.id, api.name);
+  // Another key may be the one that the upstream has accepted, or none.
   else if (services.accepted.isDue(tenant.id)) waitUntil(scope.isAccepted(tenant));
 }
 

@@ -41,6 +41,12 @@ export interface UpstreamApi {
 const KEY_HEADER = 'x-api-key';
 const VERSION_HEADER = 'anthropic-version';
 
+/**
+ * Where clients of Azure send a key, without `authorization` (AzureOpenAI of OpenAI's SDKs). Other
+ * servers may look at neither.
+ */
+const AZURE_KEY_HEADER = 'api-key';
+
 /** How keys of Anthropic's begin. */
 const ANTHROPIC_KEY = /^sk-ant-/;
 
@@ -51,7 +57,7 @@ export const OPENAI: UpstreamApi = {
   sharedRequest: ['openai-beta', 'anthropic-beta'],
   sharedResponse: ['openai-model', 'openai-processing-ms', 'openai-version'],
   sharedQuery: [],
-  keyIn: bearerToken,
+  keyIn: (headers) => bearerToken(headers) ?? azureKey(headers),
   // OpenAI has no such header. A gateway may take its key from it.
   dropOthers: (headers, isVendor) => isVendor && headers.delete(KEY_HEADER),
   setKey: (headers, key) => headers.set('authorization', `Bearer ${key}`),
@@ -94,7 +100,30 @@ export function bearerToken(headers: Headers): string | undefined {
 
 /** The key of `x-api-key`; undefined for one that is none, such as two words. */
 function ownKey(headers: Headers): string | undefined {
-  return /^\S+$/.exec(headers.get(KEY_HEADER)?.trim() ?? '')?.[0];
+  return wordIn(headers, KEY_HEADER);
+}
+
+function azureKey(headers: Headers): string | undefined {
+  return headers.get('authorization') ? undefined : wordIn(headers, AZURE_KEY_HEADER);
+}
+
+function wordIn(headers: Headers, name: string): string | undefined {
+  return /^\S+$/.exec(headers.get(name)?.trim() ?? '')?.[0];
+}
+
+function isByAzureKey(headers: Headers, api: UpstreamApi): boolean {
+  return api === OPENAI && azureKey(headers) !== undefined;
+}
+
+/** Whether the upstream certainly looks at the key by which a caller is known. */
+export function isLookedAt(headers: Headers, api: UpstreamApi, baseUrl: string): boolean {
+  return !isByAzureKey(headers, api) || isAzure(baseUrl);
+}
+
+/** Sets another key in the header in which a request has its own. */
+export function replaceKey(headers: Headers, key: string, api: UpstreamApi): void {
+  if (isByAzureKey(headers, api)) headers.set(AZURE_KEY_HEADER, key);
+  else api.setKey(headers, key);
 }
 
 /**
@@ -141,6 +170,14 @@ export function apiOfOpenAiBody(headers: Headers): UpstreamApi {
 function hasAnthropicKey(headers: Headers): boolean {
   if (!headers.has('authorization')) return headers.has(KEY_HEADER);
   return isAnthropicKey(bearerToken(headers));
+}
+
+/** The servers of Azure's, which answer nobody without a key. */
+const AZURE_HOST = /\.(?:openai|cognitiveservices|services\.ai)\.azure\.com$/;
+
+/** Whether a base URL is one of Azure's own servers. */
+export function isAzure(baseUrl: string): boolean {
+  return AZURE_HOST.test(serverOf(baseUrl));
 }
 
 /** OpenAI's own server, also of a region (`eu.api.openai.com`). */

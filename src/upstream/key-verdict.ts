@@ -8,7 +8,7 @@ import { errorFields, type Log } from '../log.ts';
 import type { Tenant } from '../tenant/identity.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
 import type { AcceptedKeys, Answered, Verdict } from './acceptance.ts';
-import type { UpstreamApi } from './api.ts';
+import { isLookedAt, replaceKey, type UpstreamApi } from './api.ts';
 import { otherKeys, withoutKeys } from './credentials.ts';
 import { fetchUpstream } from './fetch.ts';
 import { ownCallHeaders, upstreamUrl } from './request.ts';
@@ -23,7 +23,8 @@ interface Asker {
  * A trusted tenant needs no verdict. A caller's own key needs the upstream's verdict, which is
  * asked with this key alone. If that is no proof and the request has other keys, such as a
  * gateway's, it is asked with all of them, and once more with an invented key instead of the
- * caller's: only where that makes the difference is the caller's key accepted.
+ * caller's: only where that makes the difference is the caller's key accepted. So it is where the
+ * key is in a header that the upstream may not look at.
  *
  * @param api the request's: no other upstream gets the key
  */
@@ -41,22 +42,29 @@ export async function verdictOn(
   const plain = withoutKeys(search);
   const isAlone = others.length === 0 && plain === search;
   const baseUrl = baseUrlOf(api, config);
+  const isProof = isLookedAt(all, api, baseUrl);
   const path = keyPathOf(baseUrl);
   const answerTo = (query: string, asked: Headers) => {
     const key = api.keyIn(asked);
     if (path === '/key' && key !== undefined) asked.set('authorization', `Bearer ${key}`);
     return answered(upstreamUrl(baseUrl, path, query), asked);
   };
+  const differs = async (query: string, asked: Headers): Promise<Answered> => {
+    const invented = new Headers(asked);
+    replaceKey(invented, inventedLike(api.keyIn(asked) ?? ''), api);
+    return (await answerTo(query, invented)) === 'refused' ? 'accepted' : 'unheeded';
+  };
   const ask = async (): Promise<Answered> => {
     const first = await answerTo(plain, alone);
-    if (first === 'accepted' || isAlone) return sure(first);
+    if (first === 'accepted') return isProof ? first : differs(plain, alone);
+    if (isAlone) return sure(first);
     const second = sure(await answerTo(search, all));
-    if (second === 'refused') return second;
-    const invented = new Headers(all);
-    api.setKey(invented, inventedLike(api.keyIn(all) ?? ''));
-    return (await answerTo(search, invented)) === 'refused' ? 'accepted' : 'unheeded';
+    return second === 'refused' ? second : differs(search, all);
   };
-  const beside = isAlone ? '' : tenant.seal(JSON.stringify([search, others.map((name) => all.get(name))]));
+  const beside =
+    isAlone && isProof
+      ? ''
+      : tenant.seal(JSON.stringify([search, isProof, others.map((name) => all.get(name))]));
   const asked = () =>
     ask().then(
       (answered) => {

@@ -7,6 +7,8 @@ import { identifies } from './credentials.ts';
 /** Headers of the connection, not of the message (RFC 9110 §7.6.1), and those that fetch sets. */
 const HOP_BY_HOP = new Set([
   'connection',
+  // This connection has continued, and the next one has its body from the start.
+  'expect',
   'keep-alive',
   'proxy-authenticate',
   'proxy-authorization',
@@ -127,6 +129,8 @@ export function requestHeaders(incoming: Headers, account: UpstreamAccount, hasB
     checkOwnHeader(name);
     if (HOP_BY_HOP.has(name) || isOwnHeader(name) || EDGE.test(name) || name === 'accept-encoding') continue;
     if (shared && (SET_HERE.has(name) || !isListed(name, shared))) continue;
+    // The caller's key opens this deployment, in whatever header it is.
+    if (shared && value.trim() === api.keyIn(incoming)) continue;
     if (shared && api.choosing?.test(name) && !isListed(name, forwardedHeaders)) continue;
     // Lines of a repeated header are sent as one, so an upstream reads the key that is read here.
     headers.append(name, value);

@@ -1,3 +1,4 @@
+import { AzureOpenAI } from 'openai';
 import { beforeAll, expect, it } from 'vitest';
 import { COMPACT_OLD_TURNS, conversationOf, linesAbout } from '../../support/conversations/conversations.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
@@ -42,6 +43,26 @@ overProtocols('a caller with an access key', deployment, (protocol) => {
 
     const keys = deployment.upstream.requests.map(({ headers }) => headers.authorization);
     expect(keys).toEqual([`Bearer ${deployers}`, `Bearer ${deployers}`, `Bearer ${deployers}`]);
+    expect(seenHeaders()).not.toContain(alice);
+  });
+
+  it('is known by a client of Azure’s, which sends its key as api-key', async () => {
+    const client = new AzureOpenAI({
+      endpoint: `${deployment.url}/azure`,
+      apiKey: alice,
+      apiVersion: '2024-10-21',
+      maxRetries: 0,
+    });
+
+    if (protocol.name === 'chat') await client.chat.completions.create({ model, messages });
+    else await client.responses.create({ model, input: 'Hello.' });
+    await client.models.list();
+
+    expect(deployment.upstream.requests.map(({ path }) => path)).toEqual([
+      `/v1${protocol.path}`,
+      '/v1/models',
+    ]);
+    expect(deployment.lastChat().headers.authorization).toBe(`Bearer ${deployers}`);
     expect(seenHeaders()).not.toContain(alice);
   });
 

@@ -1,5 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { ANTHROPIC, apiOf, isAnthropic, isOpenAi, keysIn, OPENAI } from '../../../src/upstream/api.ts';
+import {
+  ANTHROPIC,
+  apiOf,
+  isAnthropic,
+  isAzure,
+  isOpenAi,
+  keysIn,
+  OPENAI,
+} from '../../../src/upstream/api.ts';
 import { forwardedSearch, requestHeaders, responseHeaders } from '../../../src/upstream/request.ts';
 
 const bearer = { authorization: 'Bearer key-of-the-bearer' };
@@ -19,6 +27,17 @@ describe('the server of a base URL', () => {
     ['https://gateway.api.anthropic.com/v1', false, false],
   ])('%s', (url, openAi, anthropic) => {
     expect([isOpenAi(url), isAnthropic(url)]).toEqual([openAi, anthropic]);
+  });
+
+  it.each([
+    ['https://a-resource.openai.azure.com/openai/v1', true],
+    ['https://a-resource.services.ai.azure.com/openai/v1/', true],
+    ['https://a-resource.cognitiveservices.azure.com/openai/deployments/gpt-4o', true],
+    ['https://a-resource.azure-api.net/openai', false],
+    ['https://openai.azure.com.example.com/v1', false],
+    ['https://a-resource.openai.azure.com@example.com/v1', false],
+  ])('%s: Azure’s own %s', (url, azure) => {
+    expect(isAzure(url)).toBe(azure);
   });
 });
 
@@ -58,6 +77,14 @@ describe('the keys of a request', () => {
     expect(read(both, OPENAI)).toEqual(['key-of-the-bearer', ['key-of-the-bearer', 'key-of-its-own']]);
     expect(read(own, OPENAI)).toEqual([undefined, ['key-of-its-own']]);
     expect(read({ 'x-api-key': 'two words', authorization: 'Basic abc' })).toEqual([undefined, []]);
+    // Clients of Azure (https://github.com/BerriAI/litellm/issues/4077).
+    const azure = { 'api-key': 'key-of-azure' };
+    expect(read(azure, OPENAI)).toEqual(['key-of-azure', ['key-of-azure']]);
+    expect(read({ ...azure, authorization: '' }, OPENAI)).toEqual(['key-of-azure', ['key-of-azure']]);
+    expect(read({ ...azure, ...bearer }, OPENAI)).toEqual(['key-of-the-bearer', ['key-of-the-bearer']]);
+    expect(read({ ...azure, authorization: 'Basic abc' }, OPENAI)).toEqual([undefined, []]);
+    expect(read({ 'api-key': 'two words' }, OPENAI)).toEqual([undefined, []]);
+    expect(read(azure)).toEqual([undefined, []]);
   });
 
   it('are sent alone where they count, and to a gateway of OpenAI’s API unchanged', () => {

@@ -118,6 +118,8 @@ describe('the headers of a request and of its answer', () => {
     const came = [...hops];
     expect([...requestHeaders(hops, {})]).toEqual([['x-kept', '1']]);
     expect([...hops]).toEqual(came);
+    // .NET, PowerShell and Apache's client send it (https://github.com/spanlens/Spanlens/pull/438).
+    expect([...requestHeaders(new Headers({ expect: '100-continue' }), {})]).toEqual([]);
   });
 
   it('keep all that identifies the caller, whatever the header connection names', () => {
@@ -197,6 +199,17 @@ describe('the headers of a request and of its answer', () => {
       'x-stainless-lang': 'js',
       'x-session-id': 's',
     });
+  });
+
+  it('never hold the key by which a caller of the deployer’s account is known', () => {
+    const account = { apiKey: 'ours', forwardedHeaders: ['api-key', 'x-again'] };
+    const sent = (headers: object) =>
+      Object.fromEntries(requestHeaders(new Headers(headers as Record<string, string>), account));
+    const ours = { authorization: 'Bearer ours' };
+    expect(sent({ 'api-key': 'the-callers' })).toEqual(ours);
+    expect(sent({ authorization: 'Bearer the-callers', 'x-again': 'the-callers' })).toEqual(ours);
+    const other = { 'api-key': 'of-a-gateway' };
+    expect(sent({ authorization: 'Bearer the-callers', ...other })).toEqual({ ...ours, ...other });
   });
 
   it('come back without a length that no longer holds', () => {

@@ -181,3 +181,49 @@ describe('B11: a key that no gateway has looked at', () => {
     expect(questions.map(({ url }) => new URL(url).search)).toEqual(['']);
   });
 });
+
+/** As of OpenAI's SDKs for Azure: no `authorization`. */
+describe('B8: a key in Azure’s header alone', () => {
+  const azureOf = (key: string) => ({ headers: { authorization: '', 'api-key': key } });
+  /** A server that answers by the keys that it finds, and what it is sent. */
+  const lookingAt = (isIts: (key: string | null, bearer: string | null) => boolean): string[] => {
+    const bodies: string[] = [];
+    vi.mocked(fetch).mockImplementation(async (input, init) => {
+      const request = new Request(input, init);
+      bodies.push(await request.clone().text());
+      const ok = isIts(request.headers.get('api-key'), request.headers.get('authorization') || null);
+      const message = { role: 'assistant', content: 'Yes.' };
+      const answer = { id: 'chatcmpl-1', object: 'chat.completion', choices: [{ index: 0, message }] };
+      return Response.json(answer, { status: ok ? 200 : 401 });
+    });
+    return bodies;
+  };
+
+  it('opens what is stored under it, where the upstream looks at it', async () => {
+    const { key, chat, ask } = await stored();
+    const bodies = lookingAt((found) => found === key);
+    const response = await chat(azureOf(key));
+    expect([response.status, response.headers.get('x-memory-warning')]).toEqual([200, null]);
+    const [ref = ''] = bodies.flatMap((body) => refsIn(body));
+    expect(await ask(`/v1/refs/${ref}`, azureOf(key))).toBe(200);
+    expect(await ask(`/v1/refs/${ref}`, azureOf(`${key}-invented`))).toBe(401);
+  });
+
+  it('stores and opens nothing where the upstream looks at no such header', async () => {
+    const { key, app, gateway, chat, ask, watched, later } = await stored();
+    gateway(({ bearer }) => bearer === `Bearer ${key}`);
+    await chat();
+    const [ref = ''] = refsIn(app.sent.at(-1)?.body ?? '');
+    expect(await ask(`/v1/refs/${ref}`)).toBe(200);
+    later();
+    // The key is revoked, but whoever sends none is answered.
+    lookingAt((_, bearer) => bearer === null);
+    const before = watched.operations.length;
+    const response = await chat(azureOf(key));
+    expect(response.headers.get('x-memory-warning')).toContain('store_failed');
+    for (const path of [`/v1/refs/${ref}`, '/v1/refs', '/v1/conversations/kept/messages'])
+      expect([path, await ask(path, azureOf(key))]).toEqual([path, 503]);
+    expect(await ask('/v1/memory', azureOf(key), 'DELETE')).toBe(503);
+    expect(watched.operations.slice(before)).toEqual([]);
+  });
+});
