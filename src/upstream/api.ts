@@ -58,8 +58,12 @@ export const OPENAI: UpstreamApi = {
   sharedResponse: ['openai-model', 'openai-processing-ms', 'openai-version'],
   sharedQuery: [],
   keyIn: (headers) => bearerToken(headers) ?? azureKey(headers),
-  // OpenAI has no such header. A gateway may take its key from it.
-  dropOthers: (headers, isVendor) => isVendor && headers.delete(KEY_HEADER),
+  // OpenAI has no such headers. A gateway may take its key from them.
+  dropOthers(headers, isVendor) {
+    if (!isVendor) return;
+    headers.delete(KEY_HEADER);
+    if (bearerToken(headers) !== undefined) headers.delete(AZURE_KEY_HEADER);
+  },
   setKey: (headers, key) => headers.set('authorization', `Bearer ${key}`),
 };
 
