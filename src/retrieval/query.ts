@@ -178,11 +178,15 @@ function grep(text: string, query: { text: string; context: number }, answer: Ca
   }
 }
 
+/** It is no part of the JSON after it. */
+const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
+
 /**
  * The value's own bytes, so that numbers keep their digits. Scans once, and keeps only the spans
  * along the path.
  */
-function valueAt(content: Uint8Array, steps: readonly (string | number)[]): Result<Answer, QueryFault> {
+function valueAt(stored: Uint8Array, steps: readonly (string | number)[]): Result<Answer, QueryFault> {
+  const content = BYTE_ORDER_MARK.every((byte, at) => stored[at] === byte) ? stored.subarray(3) : stored;
   if (content.length > LARGEST_JSON_BYTES)
     return invalid(
       'path',

@@ -3,6 +3,7 @@
  * that the model goes on.
  */
 
+import { parseJson } from '../lib/json.ts';
 import type { Result } from '../lib/result.ts';
 import { REF_PATTERN, refsIn } from '../memory/conversation/refs.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
@@ -125,7 +126,9 @@ export class Retriever {
     const same = this.held.resultOf(asked);
     if (same !== undefined) return { ok: true, value: this.give(same) };
     const whole = this.held.whole(asked.ref);
-    if (whole !== undefined) return this.resultOf(new TextEncoder().encode(whole), asked, query);
+    // Words that were given of parts have no paths.
+    const isEnough = whole !== undefined && (query?.kind !== 'path' || parseJson(whole) !== undefined);
+    if (isEnough) return this.resultOf(new TextEncoder().encode(whole), asked, query);
     const lines = query?.kind === 'lines' ? this.held.linesOf(asked.ref, query) : undefined;
     // The note of a result that is cut says how many lines the content has.
     if (lines === undefined || this.counter.text(lines) > asked.maxTokens) return undefined;

@@ -27,13 +27,15 @@ interface Fetching {
   readonly type?: string;
   readonly room?: number;
   readonly more?: object;
+  /** The result of an earlier call for all of it. */
+  readonly held?: string;
 }
 
 /** The result of a fetch of a stored content, over a protocol. */
 function fetched(
   stored: unknown,
   protocol: keyof typeof FORMATS,
-  { type = 'application/json', room, more = {} }: Fetching = {},
+  { type = 'application/json', room, more = {}, held }: Fetching = {},
 ): Promise<ToolResult> {
   const ref = tenant.refs.name('a content', () => 'a content');
   const content = new TextEncoder().encode(typeof stored === 'string' ? stored : JSON.stringify(stored));
@@ -48,7 +50,8 @@ function fetched(
   const get = async () => ({ content, metadata }) as never;
   const shelf = { owns: () => true, get, unknown: () => {}, failed: () => {} };
   const carries = FORMATS[protocol].carries;
-  return new Retriever(shelf, counter, () => true, room, [], carries).answer(
+  const before = held === undefined ? [] : [{ args: JSON.stringify({ ref }), result: held }];
+  return new Retriever(shelf, counter, () => true, room, before, carries).answer(
     JSON.stringify({ ref, ...more }),
   );
 }
@@ -112,6 +115,13 @@ describe('other contents that are fetched', () => {
       const result = await fetched([audio], protocol);
       expect(result).toMatch(/^\[audio, audio\/wav, 30024 bytes; it can't be shown here/);
     }
+  });
+
+  it('have their paths after a result that holds all of them in words', async () => {
+    const parts = [{ type: 'text', text: 'the cart' }, IMAGES['of chat']];
+    const whole = textOfResult(await fetched(parts, 'chat'));
+    expect(whole).toMatch(/^the cart\n\[image/);
+    expect(await fetched(parts, 'chat', { more: { path: '$[0].text' }, held: whole })).toBe('"the cart"');
   });
 
   it('stay as they are where a tool has returned them as text', async () => {

@@ -90,6 +90,10 @@ describe('a query for a path', () => {
     expect(ask(json, { path })).toBe(expected);
   });
 
+  it('reads JSON with a byte order mark, as Windows writes it', () => {
+    expect(ask(`\ufeff${json}`, { path: '$.items[0]' })).toBe(ask(json, { path: '$.items[0]' }));
+  });
+
   it.each(['$.items[9]', '$.nothing', '$.items.id', '$.items[0].id.more'])('%s finds nothing', (path) => {
     expect(ask(json, { path })).toMatchObject({ reason: 'not_found', param: 'path' });
   });
