@@ -77,30 +77,52 @@ export function isWanted({ tool, text }: Pick<Listable, 'tool' | 'text'>, filter
   return filter.query === undefined || text.toLowerCase().includes(filter.query.toLowerCase());
 }
 
+/** What a list is of. */
+interface Looked {
+  /** Transcripts of messages that are not listed, newest first. */
+  readonly transcripts?: readonly string[];
+  /** Contents that were asked for and not found. */
+  readonly unfound?: number;
+  /** Whether there are contents that were not looked at. */
+  readonly unlooked?: boolean;
+}
+
 /**
- * One line for each content: ref, tool, call, tokens, and how it begins.
+ * One line for each content: ref, tool, call, tokens, and how it begins. Notes say what is not
+ * listed.
  *
- * @param transcripts of messages that are not listed, newest first
+ * @param listed the latest first
  */
 export function describeRefs(
   listed: readonly Listable[],
   counter: Pick<TokenCounter, 'text'>,
-  transcripts: readonly string[] = [],
+  { transcripts = [], unfound = 0, unlooked = false }: Looked = {},
 ): string {
-  if (listed.length === 0) return nothingListed(transcripts);
-  const lines = listed.map(
-    ({ ref, tool, callId, tokens, text, within }) =>
-      `${ref} ${tool} (call_id=${callId}), ${tokens} tokens${within ? WITHIN : ''}: ${firstLine(text, LONGEST_LINE)}`,
-  );
-  const all = lines.join('\n');
-  const { text, isCut } = shorten(all, MOST_TOKENS, counter);
-  return isCut ? `${text.trimEnd()}\n[cut here; ask for a text or a tool, so that less is listed]` : all;
+  if (listed.length === 0) return nothingListed(transcripts, unfound, unlooked);
+  const lines = listed
+    .slice(0, MOST_LISTED)
+    .map(
+      ({ ref, tool, callId, tokens, text, within }) =>
+        `${ref} ${tool} (call_id=${callId}), ${tokens} tokens${within ? WITHIN : ''}: ${firstLine(text, LONGEST_LINE)}`,
+    );
+  const { text, isCut } = shorten(lines.join('\n'), MOST_TOKENS, counter);
+  const notes = [
+    ...(isCut || listed.length > MOST_LISTED ? [CUT] : []),
+    ...(unfound > 0 ? [`[${unfound} more are in earlier transcripts, or no longer kept]`] : []),
+    ...(unlooked ? ['[there are others, which were not looked at]'] : []),
+  ];
+  return notes.length === 0 ? text : [text.trimEnd(), ...notes].join('\n');
 }
+
+const CUT = '[cut here; ask for a text or a tool, so that less is listed]';
 
 /** After the tokens of a content that has no ref of its own. */
 const WITHIN = ', inside this transcript (use grep)';
 
-function nothingListed([newest]: readonly string[]): string {
+function nothingListed([newest]: readonly string[], unfound: number, unlooked: boolean): string {
+  if (newest !== undefined && unfound > 0)
+    return `${unfound} are in transcripts before ${newest}, or no longer kept. Each transcript names the one before it.`;
+  if (unlooked) return 'Nothing of the kind is among those that were looked at, and there are others.';
   const nothing = 'Nothing of the kind was removed';
   if (newest === undefined) return `${nothing}. Try another text or tool, or none.`;
   return `${nothing} from the messages of this request. Earlier ones are in the transcript ${newest}: look there with grep, or try another text or tool, or none.`;

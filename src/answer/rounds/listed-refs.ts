@@ -41,12 +41,11 @@ export async function answerList(
   if (!read.ok) return read.reason;
   const { request, scope } = call;
   const { units } = history ?? readHistory(request.messages);
-  const hidden = units
+  const wanted = units
     .toReversed()
     .flatMap((unit) => hiddenIn(unit, request.messages, view))
-    .filter((output) => isWanted(output, read.value))
-    .slice(0, MOST_LOOKED)
-    .map((output) => listableOf(output, tenant, counter));
+    .filter((output) => isWanted(output, read.value));
+  const hidden = wanted.slice(0, MOST_LOOKED).map((output) => listableOf(output, tenant, counter));
   try {
     const stores = storesOf(scope.services.bucket, tenant);
     const isStored = async (ref: string): Promise<boolean> => (await storesWith(ref, stores)).length > 0;
@@ -81,7 +80,8 @@ export async function answerList(
       });
     };
     const looked = await within(TIME_LIMITS.toolStorageMs, look());
-    return describeRefs(looked.slice(0, MOST_LISTED), counter, transcripts);
+    const unfound = hidden.length - looked.length;
+    return describeRefs(looked, counter, { transcripts, unfound, unlooked: wanted.length > hidden.length });
   } catch (error) {
     logCaught(scope.services.log, 'warn', 'refs could not be listed for a model', error);
     return STORAGE_FAILED;

@@ -17,7 +17,6 @@ import {
   describeRefs,
   type Listable,
   listConversationDefinition,
-  MOST_LISTED,
   readList,
 } from '../../retrieval/list-refs.ts';
 import { Retriever } from '../../retrieval/retriever.ts';
@@ -73,17 +72,19 @@ async function list(c: RouteContext, tenant: Tenant, args: string): Promise<Resu
   if (!read.ok) return read;
   const { id, user } = conversationOf(c, read.value);
   const services = c.get('services');
-  const listIn = async (tenant: Tenant): Promise<Listable[] | null> => {
+  const listIn = async (tenant: Tenant): Promise<{ found: Listable[]; unlooked: boolean } | null> => {
     const owner = await userOfSession({ id, user }, tenant, services);
     const { name } = storedConversation(owner, { id }, tenant, services);
-    const refs = await services.tenant(tenant.id)((stub) => stub.conversations.refsOf(name, MOST_OPENED));
+    const refs = await services.tenant(tenant.id)((stub) => stub.conversations.refsOf(name, MOST_OPENED + 1));
     const store = new RefStore(services.bucket, tenant);
-    return refs && (await openedRefs(refs, store, read.value));
+    if (!refs) return null;
+    const found = await openedRefs(refs.slice(0, MOST_OPENED), store, read.value);
+    return { found, unlooked: refs.length > MOST_OPENED };
   };
-  const listed = await stored(c, () => readFromEither(tenant, listIn, (found) => !found?.length));
+  const listed = await stored(c, () => readFromEither(tenant, listIn, (one) => !one?.found.length));
   if (!listed) throw notFound(id, user);
   const { counter } = await services.cachesOf(tenant).counting(measureOf(undefined));
-  return { ok: true, value: describeRefs(listed.slice(0, MOST_LISTED), counter) };
+  return { ok: true, value: describeRefs(listed.found, counter, listed) };
 }
 
 async function search(c: RouteContext, tenant: Tenant, args: string): Promise<Result<string, string>> {

@@ -51,6 +51,22 @@ describe('the list of refs', () => {
     expect(describeRefs([], counter)).toContain('Nothing of the kind');
   });
 
+  it('says that it does not list all', () => {
+    const many = Array.from({ length: 31 }, (_, at) => listable(`Row ${at}`));
+    const CUT = /\n\[cut here; ask for a text or a tool/;
+
+    expect(describeRefs(many.slice(1), counter)).not.toContain('[');
+    expect(describeRefs(many, counter)).toMatch(CUT);
+    expect(describeRefs(many, counter).match(/ref_/g)).toHaveLength(30);
+    expect(describeRefs(many.slice(1), counter, { unlooked: true })).toMatch(/\n\[.*not looked at/);
+    expect(describeRefs(many.slice(1), counter, { unfound: 2 })).toMatch(/\n\[2 more are in earlier/);
+    expect(describeRefs([], counter, { unlooked: true })).toMatch(/among those that were looked at/);
+    const newest = tenant.refs.name('a transcript', () => 'a transcript');
+    expect(describeRefs([], counter, { transcripts: [newest], unfound: 2 })).toMatch(
+      new RegExp(`^2 are in transcripts before ${newest}, or no longer kept`),
+    );
+  });
+
   it('is short and well-formed, whatever the contents are', () => {
     forAll(fc.array(fc.string({ unit: 'grapheme', maxLength: 400 }), { maxLength: 30 }), (texts) => {
       const described = describeRefs(
