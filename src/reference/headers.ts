@@ -98,7 +98,7 @@ const REPORTED = {
     oneOf(['moved', 'kept', 'none']),
   ),
   'x-memory-tokens-before': header(
-    'Tokens of your array, if it was counted; a body well under its budget is not.',
+    'Tokens of your array with all tools that are sent, if it was counted; a body well under its budget is not.',
     number,
   ),
   'x-memory-tokens-after': header(
