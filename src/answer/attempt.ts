@@ -11,6 +11,7 @@ import { type ConversationKey, conversationKey } from '../request/cache-key.ts';
 import type { Call } from '../request/call.ts';
 import { sharedAccount } from '../request/callers/shared-account.ts';
 import { isRefused } from '../request/model-refusals.ts';
+import { TIME_LIMITS } from '../time-limits.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
 import type { SentRequest } from '../upstream/sent-requests.ts';
 import { type AddedMessages, addedMessages } from '../view/added-messages.ts';
@@ -26,6 +27,7 @@ import type { ModelApi } from './model-api.ts';
 import { asksReasoning } from './retries/encrypted-reasoning.ts';
 import { asksUsage, marksOf } from './retries/own-fields.ts';
 import type { Attempt, BodyPart, NextAttempt } from './retries/retry.ts';
+import { withStreamType } from './untyped-streams.ts';
 import { ALL_THINKING, betaOf, type WrittenBody, writeBody } from './write-body.ts';
 
 /** What the attempts at one answer share. */
@@ -228,7 +230,7 @@ export class Attempts {
     options: Pick<AskOptions, 'left' | 'asItCame' | 'tokens' | 'listed'> = {},
     next?: NextAttempt,
   ): Promise<UpstreamAnswer> {
-    const { api, call, life } = this.asking;
+    const { life } = this.asking;
     const { key } = this;
     const headers = key?.header === undefined ? [] : [[key.header, key.key] as const];
     const given = { ...options, headers, counts: life.readsUsage, isFurther: this.hasAsked };
@@ -236,9 +238,18 @@ export class Attempts {
     const answer =
       next && !next.without.has('bridge') && body instanceof Uint8Array
         ? await this.askOver(body, given, next)
-        : await askUpstream(call.scope, api.path, body, given);
+        : await this.askItself(body, given);
     if (answer.usage) usages.push(answer.usage);
     return answer;
+  }
+
+  /** Sends a body over the caller's API. */
+  private async askItself(body: Uint8Array | ReadableStream, options: AskOptions) {
+    const { api, call } = this.asking;
+    const answer = await askUpstream(call.scope, api.path, body, options);
+    if (call.request.field('stream') !== true) return answer;
+    const { idleTimeoutMs } = call.scope.services.config;
+    return withStreamType(answer, Math.min(TIME_LIMITS.streamBeginningMs, idleTimeoutMs));
   }
 
   /** Sends a body over another API. */

@@ -22,6 +22,14 @@ export const LONGEST_FRAME = 1024 * 1024;
 /** A comment, the only frame that every client ignores. */
 export const KEEPALIVE = new TextEncoder().encode(': keepalive\n\n');
 
+/** The beginning of an event stream: a field, or a comment. */
+const EVENTS = /^\s*(?:event|data|id|retry)?:/;
+
+/** @param text a beginning, without a byte order mark */
+export function beginsAsEvents(text: string): boolean {
+  return EVENTS.test(text);
+}
+
 const NOT_ASCII = /[^\0-\x7f]/;
 
 const BLANK_LINE = new Uint8Array([LF, LF]);

@@ -3,7 +3,7 @@ import { concat } from '../../lib/bytes.ts';
 import { asObject, type JsonObject } from '../../lib/json.ts';
 import type { AnswerFault } from '../answers/answer-format.ts';
 import { bodyFault } from '../answers/said-fault.ts';
-import { Block, type Frame, KEEPALIVE } from '../answers/sse.ts';
+import { Block, beginsAsEvents, type Frame, KEEPALIVE } from '../answers/sse.ts';
 import { AnswerWriter, refusalOf } from './answer-writer.ts';
 import type { AnswerReader, BridgedAnswer, BridgedStream, CompleteAnswer, KeptOutput } from './bridge.ts';
 import type { AskedForm } from './chat-fields.ts';
@@ -57,8 +57,7 @@ export abstract class AnswerFeed implements BridgedStream {
   }
 }
 
-/** The beginning of an event stream: a field, or a comment. */
-const EVENTS = /^\s*(?:event|data|id|retry)?:/;
+/** In bytes: white space may come before the first field. */
 const LONGEST_BEGINNING = 100;
 /** Ends what may be unfinished. */
 const BLANK_LINE = new Uint8Array([0x0a, 0x0a]);
@@ -71,7 +70,7 @@ export function readerOf(form: AskedForm, feedOf: (writer: AnswerWriter) => Answ
     answer(json) {
       const writer = new AnswerWriter(form, false);
       const feed = feedOf(writer);
-      if (EVENTS.test(decoder.decode(json.subarray(0, LONGEST_BEGINNING)))) feed.events(json);
+      if (beginsAsEvents(decoder.decode(json.subarray(0, LONGEST_BEGINNING)))) feed.events(json);
       else feed.whole(json);
       return { ...writer.answer, kept: feed.kept };
     },

@@ -81,16 +81,33 @@ overProtocols('a stream that breaks off', deployment, (protocol) => {
     expect(JSON.parse(dataOf(await read.text()).at(-1) ?? '')).toEqual(errorOf('upstream_unreachable'));
   });
 
-  it('is known as a stream in whatever case its type is written', async () => {
-    const { open, words } = saidStream(protocol, ['one']);
+  it.each(['Text/Event-Stream', 'text/plain; charset=utf-8', 'application/octet-stream', undefined])(
+    'is known as a stream whose type is %s',
+    async (type) => {
+      const { open, words } = saidStream(protocol, ['one']);
+      deployment.upstream.next((_, response) => {
+        response.writeHead(200, type === undefined ? {} : { 'content-type': type });
+        response.end(open + words[0]);
+      });
+
+      const data = dataOf(await (await deployment.chat(request)).text());
+
+      expect(JSON.parse(data.at(-1) ?? '')).toEqual(errorOf('upstream_unreachable'));
+    },
+  );
+
+  it('is passed on unread where it is none, whatever was asked', async () => {
+    const body = '{"error":"Overloaded","data":1}';
     deployment.upstream.next((_, response) => {
-      response.writeHead(200, { 'content-type': 'Text/Event-Stream' });
-      response.end(open + words[0]);
+      response.writeHead(200, { 'content-type': 'text/plain' });
+      response.write(body.slice(0, 3));
+      response.end(body.slice(3));
     });
 
-    const data = dataOf(await (await deployment.chat(request)).text());
+    const answer = await deployment.wire(request);
 
-    expect(JSON.parse(data.at(-1) ?? '')).toEqual(errorOf('upstream_unreachable'));
+    expect(answer.headers.get('content-type')).toBe('text/plain');
+    expect(await answer.text()).toBe(body);
   });
 
   it('is an error for the client, after what has come', async () => {
