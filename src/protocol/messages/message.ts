@@ -232,7 +232,8 @@ export class ElementMessage extends NamedMessage<BlockFacts> implements WireMess
   get json(): Uint8Array {
     const { body, span } = this.element;
     if (this.isWhole) return body.subarray(span.start, span.end);
-    return new TextEncoder().encode(`{"role":"${this.wireRole}","content":${this.list}}`);
+    const content = listOf(body, this.blocks ?? []);
+    return new TextEncoder().encode(`{"role":"${this.wireRole}","content":${content}}`);
   }
 
   get bytes(): number {
@@ -246,11 +247,6 @@ export class ElementMessage extends NamedMessage<BlockFacts> implements WireMess
     const blocks = content?.kind === 'array' ? (content.items ?? []) : [];
     const { from, end } = this.part;
     return { start: blocks[from]?.start ?? span.start, end: blocks[end - 1]?.end ?? span.end };
-  }
-
-  /** The JSON of its blocks as a list. */
-  private get list(): string {
-    return listOf(this.element.body, this.blocks ?? []);
   }
 
   /** The result of a call, in a message of the role `tool`. */
@@ -318,9 +314,7 @@ export class ElementMessage extends NamedMessage<BlockFacts> implements WireMess
   }
 
   opening(): string {
-    const { body, content } = this.element;
-    if (this.result) return openingIn(body, this.result.field('content'), PARTS);
-    if (!this.blocks) return openingIn(body, content, PARTS);
+    if (this.result || !this.blocks) return openingIn(this.element.body, this.contentSpan, PARTS);
     const [first] = this.spoken;
     return (first && PARTS.textOf(first.value())) ?? '';
   }
@@ -411,33 +405,26 @@ export class ElementMessage extends NamedMessage<BlockFacts> implements WireMess
     return JSON.stringify({ role: this.wireRole, content: withoutMarks(said) });
   }
 
+  /** The content of its result, or of the element. */
+  private get contentSpan(): JsonSpan | undefined {
+    return this.result ? this.result.field('content') : this.element.content;
+  }
+
   private readContent(): Content {
-    const { body, content } = this.element;
-    if (this.result) return this.resultContent(this.result);
-    if (this.blocks) {
+    const { contentSpan } = this;
+    const { body } = this.element;
+    if (this.blocks && !this.result) {
       const { spoken } = this;
       if (spoken.length === 0) return EMPTY;
       return contentOfList(this.readBlocks(spoken), () => listOf(body, spoken), PARTS);
     }
-    return this.unlisted(content);
+    if (contentSpan?.kind === 'array') return contentOfParts(body, contentSpan, PARTS);
+    if (contentSpan?.kind === 'string') return plain(jsonOf(body, contentSpan) as string);
+    return contentSpan ? opaque({ texts: [textOf(body, contentSpan)], flat: 0 }) : EMPTY;
   }
 
   protected readFlatTokens(): number {
-    const mayHaveAny = (this.result ? this.result.field('content') : this.element.content)?.kind === 'array';
-    return mayHaveAny ? this.content().weight.flat : 0;
-  }
-
-  private resultContent(result: Block): Content {
-    const content = result.field('content');
-    if (content?.kind === 'array') return contentOfParts(this.element.body, content, PARTS);
-    return this.unlisted(content);
-  }
-
-  /** A content that is no list. */
-  private unlisted(content: JsonSpan | undefined): Content {
-    const { body } = this.element;
-    if (content?.kind === 'string') return plain(jsonOf(body, content) as string);
-    return content ? opaque({ texts: [textOf(body, content)], flat: 0 }) : EMPTY;
+    return this.contentSpan?.kind === 'array' ? this.content().weight.flat : 0;
   }
 
   private readBlocks(blocks: readonly Block[]) {
