@@ -97,8 +97,9 @@ export class UsageTail {
     const messages = this.messagesUsage();
     if (messages) {
       const usage = runUsageOf(messages);
-      // At its beginning a stream reports the output of its first event.
-      return usage && this.isUnfinished ? { ...usage, output: null } : usage;
+      // Until it reports its whole output, a stream has reported that of its first event.
+      const isUnfinished = this.isMessages && !WHOLE_OUTPUT.test(this.tailText);
+      return usage && isUnfinished ? { ...usage, output: null } : usage;
     }
     const text = this.tailText;
     const input = lastCount(text, 'prompt_tokens') ?? lastCount(text, 'input_tokens');
@@ -162,11 +163,6 @@ export class UsageTail {
     return this.text;
   }
 
-  /** Whether a stream of Messages has not come to the event that reports its whole output. */
-  private get isUnfinished(): boolean {
-    return this.isMessages && !reportsOutput(this.tailText);
-  }
-
   /** Of a stream of Messages: its beginning and its end. */
   private get messagesText(): string {
     return this.head ? decoder.decode(concat([this.head, LF, this.tail])) : this.tailText;
@@ -202,10 +198,8 @@ const REASON = /"(?:(?:stop|finish)_reason|incomplete_details"\s*:\s*\{\s*"reaso
 const ID = /"id"\s*:\s*"((?:resp|msg)_[\w-]{1,128})"/;
 const LF = new Uint8Array([0x0a]);
 
-/** Expects the text at the end of a stream of Messages. */
-function reportsOutput(text: string): boolean {
-  return /^data: ?\{.{0,40}"message_delta".*"output_tokens"\s*:\s*\d/m.test(text);
-}
+/** The event of a stream of Messages that reports its whole output. */
+const WHOLE_OUTPUT = /^data: ?\{.{0,40}"message_delta".*"output_tokens"\s*:\s*\d/m;
 
 /** By its first character that is no space. Undefined if there is none. */
 function isObject(bytes: Uint8Array): boolean | undefined {

@@ -200,14 +200,10 @@ export function compactedParts(request: ChatRequest, view: View | undefined): Vi
 
 /** Marks on the messages of the view that are changed and have none. */
 function newMarks(request: ChatRequest, view: View | undefined): Splice[] {
-  return request.messages.flatMap((message, index) =>
-    isChanged(view, index) && !view?.dropped.has(index) && !hasMark(request, message) ? addMark(message) : [],
-  );
-}
-
-function isChanged(view: View | undefined, index: number): boolean {
-  if (!view) return false;
-  return view.removals.has(index) || openingOf(view, index) !== undefined;
+  return request.messages.flatMap((message, index) => {
+    const isChanged = view?.removals.has(index) || openingOf(view, index) !== undefined;
+    return isChanged && !view?.dropped.has(index) && !hasMark(request, message) ? addMark(message) : [];
+  });
 }
 
 /** How a view is written. */

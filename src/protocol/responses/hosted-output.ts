@@ -10,7 +10,7 @@
 import { bufferOf } from '../../lib/bytes.ts';
 import type { Content } from '../../memory/conversation/message.ts';
 import type { JsonSpan, Outline } from '../json/outline.ts';
-import { bytesOf, jsonOf, type Splice, splice, textOf, within } from '../json/spans.ts';
+import { bytesOf, fieldOf, jsonOf, type Splice, splice, textOf, within } from '../json/spans.ts';
 
 /** Where an item has its output. */
 interface Place {
@@ -43,11 +43,6 @@ const PLACES: ReadonlyMap<string, Place> = new Map([
 /** The kinds of items with such an output. */
 export const HOSTED: readonly string[] = [...PLACES.keys()];
 
-/** The field in which an item of a kind has its output; undefined for kinds that are not edited. */
-export function outputField(type: string): string | undefined {
-  return PLACES.get(type)?.field;
-}
-
 /** A longer list stays as it is. No tool puts out as many. */
 const LIST: Outline = { items: { fields: {}, most: 1_000 }, most: 10_000 };
 
@@ -72,12 +67,12 @@ export class HostedOutput {
   /**
    * Reads the output of an item.
    *
-   * @param value of the item's output field
-   * @returns undefined if it holds no text
+   * @returns undefined if it holds no text, or the item is of a kind that is not edited
    */
-  static read(body: Uint8Array, type: string, value: JsonSpan | undefined): HostedOutput | undefined {
+  static read(body: Uint8Array, type: string, item: JsonSpan): HostedOutput | undefined {
     const place = PLACES.get(type);
-    if (!place || !value) return undefined;
+    const value = place && fieldOf(item, place.field);
+    if (!value) return undefined;
     if (value.kind === 'string') return isEmpty(value) ? undefined : new HostedOutput(body, [value], []);
     if (value.kind !== 'array') return undefined;
     const elements = (within(body, value, LIST).items ?? []).map((element) => ({

@@ -35,7 +35,7 @@ import {
 } from '../parts.ts';
 import { MARKS, saidIn } from '../said.ts';
 import { COMPACTIONS } from '../sealed.ts';
-import { HostedOutput, outputField } from './hosted-output.ts';
+import { HostedOutput } from './hosted-output.ts';
 
 /** The fields of an item that are ever read. All others are passed through. */
 export const READ_FIELDS: readonly string[] = [
@@ -247,7 +247,7 @@ export class Item {
 
   /** The output of one of OpenAI's own tools; undefined if there is none, or if it must stay. */
   get hosted(): HostedOutput | undefined {
-    this.readHosted ??= { output: HostedOutput.read(this.body, this.type, this.outputSpan()) };
+    this.readHosted ??= { output: HostedOutput.read(this.body, this.type, this.span) };
     return this.readHosted.output;
   }
 
@@ -374,11 +374,6 @@ export class Item {
     const text = value?.kind === 'string' ? (jsonOf(this.body, value) as string) : undefined;
     if (!value || value.end - value.start <= SHORT_FIELD) strings.set(key, text ?? null);
     return text;
-  }
-
-  private outputSpan(): JsonSpan | undefined {
-    const field = outputField(this.type);
-    return field === undefined ? undefined : fieldOf(this.span, field);
   }
 
   /** All that a call says it does, where a part of it is cleared. */

@@ -151,7 +151,9 @@ export class ItemGroup extends NamedMessage implements WireMessage {
   }
 
   content(): Content {
-    return this.kept.of(this, () => this.readContent());
+    return this.kept.of(this, () =>
+      withEncrypted(this.spoken?.content() ?? plain(''), sumOfWeights(this.otherWeights)),
+    );
   }
 
   media(): readonly InlineMedia[] {
@@ -226,11 +228,6 @@ export class ItemGroup extends NamedMessage implements WireMessage {
   protected readFlatTokens(): number {
     const isText = this.spoken?.contentSpan()?.kind === 'string' && this.items.length === 1;
     return isText ? 0 : this.content().weight.flat;
-  }
-
-  private readContent(): Content {
-    const content = this.spoken?.content() ?? plain('');
-    return withEncrypted(content, sumOfWeights(this.otherWeights));
   }
 
   protected override said(): Uint8Array {
