@@ -103,7 +103,8 @@ export class Retriever {
     const read = readArguments(args);
     if (!read.ok) return read;
     const { ref } = read.value;
-    if (!REF_PATTERN.test(ref) || !this.isOpen(ref) || !this.shelf.owns(ref)) {
+    const isOpen = this.named.has(ref) || this.mayAsk(ref);
+    if (!REF_PATTERN.test(ref) || !isOpen || !this.shelf.owns(ref)) {
       this.shelf.unknown();
       return failed(unknownRef(ref));
     }
@@ -115,10 +116,6 @@ export class Retriever {
     const found = this.heldFor(read.value, query.value) ?? (await this.fetch(read.value, query.value));
     if (!found.ok) this.asked.delete(key);
     return found;
-  }
-
-  private isOpen(ref: string): boolean {
-    return this.named.has(ref) || this.mayAsk(ref);
   }
 
   /** The answer from what the view holds; undefined if it does not hold enough. */

@@ -58,27 +58,15 @@ interface Write {
   readonly edit: BlockEdit;
 }
 
-const appendSchema = z.object({ label: z.string(), content: z.string().min(1) });
-const replaceSchema = z.object({
-  label: z.string(),
-  old_content: z.string().min(1),
-  new_content: z.string(),
-});
+const appendSchema = z
+  .object({ label: z.string(), content: z.string().min(1) })
+  .transform(({ label, content }): Write => ({ label, edit: { kind: 'append', content } }));
 
-function readAppend(json: string): Result<Write, string> {
-  const parsed = parseArguments(json, appendSchema, '{"label": "…", "content": "…"}');
-  if (!parsed.ok) return parsed;
-  const { label, content } = parsed.value;
-  return { ok: true, value: { label, edit: { kind: 'append', content } } };
-}
-
-function readReplace(json: string): Result<Write, string> {
-  const form = '{"label": "…", "old_content": "…", "new_content": "…"}';
-  const parsed = parseArguments(json, replaceSchema, form);
-  if (!parsed.ok) return parsed;
-  const { label, old_content: old, new_content: content } = parsed.value;
-  return { ok: true, value: { label, edit: { kind: 'replace', old, content } } };
-}
+const replaceSchema = z
+  .object({ label: z.string(), old_content: z.string().min(1), new_content: z.string() })
+  .transform(({ label, old_content: old, new_content: content }): Write => {
+    return { label, edit: { kind: 'replace', old, content } };
+  });
 
 /** Where blocks are written. */
 export interface BlockShelf {
@@ -111,12 +99,13 @@ export class BlockWriter {
 
   /** The result of a call of the tool that appends. @param args as the model wrote them */
   append(args: string): Promise<Written> {
-    return this.answer(readAppend(args));
+    return this.answer(parseArguments(args, appendSchema, '{"label": "…", "content": "…"}'));
   }
 
   /** The result of a call of the tool that replaces. @param args as the model wrote them */
   replace(args: string): Promise<Written> {
-    return this.answer(readReplace(args));
+    const form = '{"label": "…", "old_content": "…", "new_content": "…"}';
+    return this.answer(parseArguments(args, replaceSchema, form));
   }
 
   /** Never throws. Calls of one turn may build on each other, so they keep their order. */
