@@ -204,8 +204,7 @@ export function knownWindowOf(
   model: string | undefined,
   windows: readonly ModelWindow[] = [],
 ): number | undefined {
-  const own = ownRowOf(model, windows)?.window;
-  return own ?? factOf(model, 'context_window') ?? familyOf(model)?.window;
+  return ownRowOf(model, windows)?.window ?? factOf(model, 'context_window') ?? familyOf(model)?.window;
 }
 
 /**
@@ -217,8 +216,7 @@ export function longestAnswerOf(
   model: string | undefined,
   windows: readonly ModelWindow[] = [],
 ): number | undefined {
-  const own = ownRowOf(model, windows)?.output;
-  return own ?? factOf(model, 'max_output_tokens') ?? familyOf(model)?.output;
+  return ownRowOf(model, windows)?.output ?? factOf(model, 'max_output_tokens') ?? familyOf(model)?.output;
 }
 
 /**

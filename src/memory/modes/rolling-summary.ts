@@ -247,12 +247,6 @@ function heldTokens(history: History, sums: TokenSums, end: number, from = 0): n
   return tokens;
 }
 
-function preambleBetween(history: History, sums: TokenSums, from: number, to: number): number {
-  let tokens = 0;
-  for (let at = from; at < to; at++) if (history.messages[at]?.role === 'preamble') tokens += sums.at(at);
-  return tokens;
-}
-
 /** Replaces a memory of which no line fits. */
 const NOTHING_FITS = '(none)';
 
@@ -268,8 +262,11 @@ function truncated(text: string, most: number, counter: TokenCounter): string {
   return kept.length === 0 ? NOTHING_FITS : kept.join('\n');
 }
 
+/** Tokens of the messages in a range, without the preamble's. */
 function tokensBetween(history: History, sums: TokenSums, from: number, to: number): number {
-  return sums.between(from, to) - preambleBetween(history, sums, from, to);
+  let tokens = sums.between(from, to);
+  for (let at = from; at < to; at++) if (history.messages[at]?.role === 'preamble') tokens -= sums.at(at);
+  return tokens;
 }
 
 function still(tokens: number): Replay {
