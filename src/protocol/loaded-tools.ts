@@ -6,6 +6,7 @@
  * tool, what has loaded it is no text: without it, the model can no longer call the tool.
  */
 import { asObject, asObjects, asString, isObject } from '../lib/json.ts';
+import { once } from '../lib/once.ts';
 
 /** The name of all tools of an MCP server. */
 const ofServer = (label: unknown): string => `mcp:${asString(label)}`;
@@ -35,30 +36,21 @@ export function namesIn(tools: unknown): string[] {
   ]);
 }
 
-/** The tools of a request that have to be loaded. They are read when somebody asks. */
-export class DeferredTools {
-  private readonly read: () => readonly unknown[];
-  private names: ReadonlySet<string> | undefined;
-  /** All names that are defined, if a tool defers others, whose names are not in the request. */
-  private defined: ReadonlySet<string> | undefined;
+/** Whether a request has one of these tools, and it must be loaded. */
+export type NeedsLoading = (loaded: readonly string[]) => boolean;
 
-  /** @param read the tools of the request */
-  constructor(read: () => readonly unknown[]) {
-    this.read = read;
-  }
-
-  /** Whether the request has one of these that must be loaded. */
-  needs(loaded: readonly string[]): boolean {
-    const names = this.names ?? this.readNames();
-    return loaded.some((name) => names.has(name) || this.defined?.has(name) === false);
-  }
-
-  private readNames(): ReadonlySet<string> {
-    const tools = this.read().map(asObject);
-    this.names = new Set(tools.flatMap(deferredIn));
-    if (tools.some(defersOthers)) this.defined = new Set(namesIn(tools));
-    return this.names;
-  }
+/** @param read the tools of the request. They are read when somebody asks */
+export function loadingOf(read: () => readonly unknown[]): NeedsLoading {
+  const known = once(() => {
+    const tools = read().map(asObject);
+    // All that are defined, if a tool defers others, whose names are not in the request.
+    const defined = tools.some(defersOthers) ? new Set(namesIn(tools)) : undefined;
+    return { deferred: new Set(tools.flatMap(deferredIn)), defined };
+  });
+  return (loaded) => {
+    const { deferred, defined } = known();
+    return loaded.some((name) => deferred.has(name) || defined?.has(name) === false);
+  };
 }
 
 function deferredIn(tool: Readonly<Record<string, unknown>>): string[] {

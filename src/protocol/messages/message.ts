@@ -24,7 +24,7 @@ import type { JsonSpan, Span } from '../json/outline.ts';
 import { bytesOf, jsonOf, textOf } from '../json/spans.ts';
 import type { KeptContents } from '../kept-contents.ts';
 import type { KnownMessages } from '../known-array.ts';
-import { type DeferredTools, LOADING, loadedBy } from '../loaded-tools.ts';
+import { LOADING, loadedBy, type NeedsLoading } from '../loaded-tools.ts';
 import { NamedMessage } from '../message-names.ts';
 import type { WireMessage } from '../model-request.ts';
 import {
@@ -45,13 +45,13 @@ import type { Element, ElementFacts, HostedParts, Part } from './element.ts';
  * The messages of the elements. Linear in their number.
  *
  * @param known facts about those that an earlier request had
- * @param deferred the tools of the request
+ * @param needs see `NeedsLoading`
  */
 export function messagesOf(
   elements: readonly Element[],
   known: KnownMessages<BlockFacts, ElementFacts>,
   kept: KeptContents,
-  deferred: DeferredTools,
+  needs: NeedsLoading,
 ): ElementMessage[] {
   const messages: ElementMessage[] = [];
   let before: Element | undefined;
@@ -67,7 +67,7 @@ export function messagesOf(
       const resumes = usesHosted(paused?.blocks);
       const facts = known.at(place, 1, order) ?? newFacts(element, part);
       const isWhole = parts.length === 1;
-      const at = { place, isWhole, continues, resumes, kept, deferred, facts };
+      const at = { place, isWhole, continues, resumes, kept, needs, facts };
       messages.push(new ElementMessage(element, part, at));
     }
     const { uses, results } = hostedOf(element);
@@ -181,7 +181,7 @@ interface Place {
   readonly continues: boolean;
   readonly resumes: boolean;
   readonly kept: KeptContents;
-  readonly deferred: DeferredTools;
+  readonly needs: NeedsLoading;
   readonly facts: BlockFacts;
 }
 
@@ -196,12 +196,12 @@ export class ElementMessage extends NamedMessage<BlockFacts> implements WireMess
   readonly resumes: boolean;
   private readonly part: Part;
   private readonly kept: KeptContents;
-  private readonly deferred: DeferredTools;
+  private readonly needs: NeedsLoading;
   private read: readonly Block[] | undefined;
 
   constructor(element: Element, part: Part, at: Place) {
     super(at.facts);
-    const { place, isWhole, continues, resumes, kept, deferred } = at;
+    const { place, isWhole, continues, resumes, kept, needs } = at;
     this.element = element;
     this.part = part;
     this.role = part.role;
@@ -210,7 +210,7 @@ export class ElementMessage extends NamedMessage<BlockFacts> implements WireMess
     this.continues = continues;
     this.resumes = resumes;
     this.kept = kept;
-    this.deferred = deferred;
+    this.needs = needs;
   }
 
   /** Its blocks; undefined if its content is no list. */
@@ -284,7 +284,7 @@ export class ElementMessage extends NamedMessage<BlockFacts> implements WireMess
   get loads(): Message['loads'] {
     this.facts.loaded ??= this.readLoaded();
     if (this.facts.loaded.length === 0) return undefined;
-    return this.deferred.needs(this.facts.loaded) ? 'needed' : 'idle';
+    return this.needs(this.facts.loaded) ? 'needed' : 'idle';
   }
 
   /** Only results load tools, and listings. Most are not decoded. */

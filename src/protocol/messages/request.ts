@@ -15,7 +15,7 @@ import { type CacheMarks, latestMarks, marksIn, NO_EDITS } from '../edits.ts';
 import { type JsonSpan, type Outline, only } from '../json/outline.ts';
 import { type Edits, fieldOf, type Member, memberSplices, type Splice, wrapSplices } from '../json/spans.ts';
 import { KnownMessages, type ReadArray, type SharedArray } from '../known-array.ts';
-import { DeferredTools } from '../loaded-tools.ts';
+import { loadingOf } from '../loaded-tools.ts';
 import {
   type Additions,
   bodyOutline,
@@ -84,8 +84,8 @@ export class MessagesRequest extends ModelRequest {
     this.before = before.map((value, at) => new SystemEntry(value, known.before(at)));
     const elements = (list.items ?? []).map((span, at) => new Element(bytes, span, known.element(at)));
     const isTooMany = elements.some(({ hasTooManyBlocks }) => hasTooManyBlocks);
-    const deferred = new DeferredTools(() => this.listedTools());
-    const conversation = isTooMany ? undefined : messagesOf(elements, known, this.kept, deferred);
+    const needs = loadingOf(() => this.listedTools());
+    const conversation = isTooMany ? undefined : messagesOf(elements, known, this.kept, needs);
     const isRead =
       list.items !== undefined && conversation !== undefined && conversation.length <= MOST_MESSAGES;
     this.list = list;

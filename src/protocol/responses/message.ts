@@ -28,7 +28,7 @@ import type { JsonSpan } from '../json/outline.ts';
 import { fieldOf, jsonOf } from '../json/spans.ts';
 import { KeptContents } from '../kept-contents.ts';
 import type { KnownMessages } from '../known-array.ts';
-import { type DeferredTools, LOADING, loadedBy } from '../loaded-tools.ts';
+import { LOADING, loadedBy, type NeedsLoading } from '../loaded-tools.ts';
 import { NamedMessage } from '../message-names.ts';
 import type { WireMessage } from '../model-request.ts';
 import { plain, sumOfWeights, withEncrypted } from '../parts.ts';
@@ -42,7 +42,7 @@ const COMMA = new TextEncoder().encode(',');
 
 /** What a request says of all its items. */
 interface Terms {
-  readonly deferred: DeferredTools;
+  readonly needs: NeedsLoading;
   /** Whether the API leaves out thinking before which something has changed. */
   readonly dropsThinking: boolean;
 }
@@ -129,7 +129,7 @@ export class ItemGroup extends NamedMessage implements WireMessage {
       LOADING.includes(type) ? loadedBy(jsonOf(this.body, span)) : [],
     );
     if (this.facts.loaded.length === 0) return undefined;
-    return this.terms?.deferred.needs(this.facts.loaded) ? 'needed' : 'idle';
+    return this.terms?.needs(this.facts.loaded) ? 'needed' : 'idle';
   }
 
   /** Whether an item refers to one stored upstream. */

@@ -26,7 +26,7 @@ import {
   wrapSplices,
 } from '../json/spans.ts';
 import { KnownMessages, type ReadArray, type SharedArray } from '../known-array.ts';
-import { DeferredTools, namesIn } from '../loaded-tools.ts';
+import { loadingOf, namesIn } from '../loaded-tools.ts';
 import {
   type Additions,
   bodyOutline,
@@ -91,7 +91,7 @@ export class ResponsesRequest extends ModelRequest {
     const known = new KnownMessages<MessageFacts, ItemFacts>(shared, before);
     this.before = before.map((value, at) => new Text(value, 'preamble', known.before(at)));
     const terms = {
-      deferred: new DeferredTools(() => this.listedTools()),
+      needs: loadingOf(() => this.listedTools()),
       dropsThinking: dropsThinking(reasoningTermsOf(this.model)),
     };
     const conversation =

@@ -19,7 +19,7 @@ import type { TokenCounter } from '../../memory/tokens/tokens.ts';
 import { constraintsOf, userWordsIn } from './constraints.ts';
 import { HEADINGS, type Heading, neutralize, readSections, writeSections } from './headings.ts';
 import { type LedgerFacts, writeLedger } from './ledger.ts';
-import { UserOrders } from './orders.ts';
+import { type HoldsOrder, ordersBeside } from './orders.ts';
 
 export interface DigestInput {
   /** The summary or digest of everything before the entries. `facts` must include its ledger. */
@@ -51,11 +51,11 @@ export function writeDigest(input: DigestInput): string {
   const { maxTokens, counter } = input;
   const sections = gather(input.entries, input.priorText ?? '');
   const said = input.entries.flatMap(({ role, text }) => (role === 'user' ? text : []));
-  const orders = new UserOrders([...said, ...userWordsIn(input.priorText ?? '')]);
+  const holdsOrder = ordersBeside([...said, ...userWordsIn(input.priorText ?? '')]);
   // Tokens of lines need not add up to the tokens of the text. If they exceed them, the text is
   // written again with less room.
   for (let room = maxTokens; room > 0; room = Math.floor(room * 0.9)) {
-    const text = writeWithin(sections, room, input, orders);
+    const text = writeWithin(sections, room, input, holdsOrder);
     if (counter.text(text) <= maxTokens) return text;
   }
   return '';
@@ -65,7 +65,7 @@ function writeWithin(
   sections: ReadonlyMap<Heading, Lines>,
   most: number,
   input: DigestInput,
-  orders: UserOrders,
+  holdsOrder: HoldsOrder,
 ): string {
   const { counter, facts, includeTrajectory } = input;
   const ledgerWithin = (maxTokens: number, alreadyIn: string): string =>
@@ -74,7 +74,7 @@ function writeWithin(
   const reserved = counter.text(ledgerWithin(Math.floor(room * LEDGER_SHARE), ''));
   const written = new Map<Heading, string>();
   for (const [heading, lines] of sections)
-    written.set(heading, fill(lines, Math.floor((room - reserved) * SHARES[heading]), counter, orders));
+    written.set(heading, fill(lines, Math.floor((room - reserved) * SHARES[heading]), counter, holdsOrder));
   const body = writeSections(written);
   const ledger = ledgerWithin(most - counter.text(body) - 2, body);
   return ledger === '' ? body : `${body}\n\n${ledger}`;
@@ -100,7 +100,7 @@ const LARGEST_SHARE = 0.4;
 const SMALLEST_LINE = 6;
 
 /** As many lines as fit, by importance, in order. Carried-over lines and new ones take turns. */
-function fill(lines: Lines, tokens: number, counter: TokenCounter, orders: UserOrders): string {
+function fill(lines: Lines, tokens: number, counter: TokenCounter, holdsOrder: HoldsOrder): string {
   const all = [...lines.prior, ...lines.fresh];
   const kept = new Map<number, string>();
   const said = new Set<string>();
@@ -114,7 +114,7 @@ function fill(lines: Lines, tokens: number, counter: TokenCounter, orders: UserO
     const most = turn === queue.length - 1 ? left : Math.min(left, Math.ceil(tokens * LARGEST_SHARE));
     const line = shorten(elementAt(all, at), most - 3, counter);
     if (line === '' || said.has(line)) continue;
-    if (lines.foreign && orders.lack(line)) continue;
+    if (lines.foreign && holdsOrder(line)) continue;
     const text = `- ${line}`;
     const cost = counter.text(`${text}\n`);
     if (cost > left) continue;

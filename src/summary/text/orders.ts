@@ -1,6 +1,7 @@
 /**
  * Orders to a model, which only the user may give. A summary that contains one would pass it on.
  */
+import { once } from '../../lib/once.ts';
 
 /**
  * Orders as injected texts phrase them: a verb of disregard with its object, or a demand for the
@@ -25,25 +26,14 @@ const ORDERS: readonly RegExp[] = [
 /** Words that do not change the meaning of a phrase. */
 const FILLER = /\b(?:all|any|of|the|my|your|our|these|those|this|that|please)\b/g;
 
-/** The orders that the user gave. The user's texts are read once, on demand. */
-export class UserOrders {
-  private readonly texts: readonly string[];
-  private said: string | undefined;
+/** Whether a text contains an order that is not the user's. */
+export type HoldsOrder = (text: string) => boolean;
 
-  /** @param texts of the user */
-  constructor(texts: readonly string[]) {
-    this.texts = texts;
-  }
-
-  /** Whether a text contains an order that is not the user's. */
-  lack(text: string): boolean {
-    for (const order of ORDERS)
-      for (const [phrase] of text.matchAll(order)) {
-        this.said ??= this.texts.map(plain).join('\n');
-        if (!this.said.includes(plain(phrase))) return true;
-      }
-    return false;
-  }
+/** @param texts of the user, which are read once, on demand */
+export function ordersBeside(texts: readonly string[]): HoldsOrder {
+  const said = once(() => texts.map(plain).join('\n'));
+  return (text) =>
+    ORDERS.some((order) => text.match(order)?.some((phrase) => !said().includes(plain(phrase))));
 }
 
 function plain(phrase: string): string {

@@ -17,7 +17,7 @@ import {
   withoutHints,
   writeSections,
 } from './headings.ts';
-import { UserOrders } from './orders.ts';
+import { ordersBeside } from './orders.ts';
 
 /** A summarizer's answer. */
 export interface SummaryAnswer {
@@ -64,7 +64,7 @@ export function validateSummary(answer: SummaryAnswer, limits: SummaryLimits): R
   const text = neutralize(writeSections(sections));
   if (limits.counter.text(text) > limits.maxTokens) return fail('too_long');
   if (isDegenerate([...sections.values()].join('\n'))) return fail('degenerate');
-  if (new UserOrders(limits.userTexts).lack(text)) return fail('orders');
+  if (ordersBeside(limits.userTexts)(text)) return fail('orders');
   if (isForeign(sections, limits.userTexts)) return fail('language');
   return { ok: true, value: text };
 }

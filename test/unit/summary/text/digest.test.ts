@@ -10,7 +10,7 @@ import {
   writeSections,
 } from '../../../../src/summary/text/headings.ts';
 import { collectLedger } from '../../../../src/summary/text/ledger.ts';
-import { UserOrders } from '../../../../src/summary/text/orders.ts';
+import { ordersBeside } from '../../../../src/summary/text/orders.ts';
 import { validateSummary } from '../../../../src/summary/text/validation.ts';
 import { forAll } from '../../../support/laws/runs.ts';
 import { counter } from '../../../support/laws/view-of.ts';
@@ -176,9 +176,7 @@ describe('a digest', () => {
     ];
     const length = fc.integer({ min: 0, max: 300 });
     forAll(length, length, fc.integer({ min: 60, max: 900 }), (before, after, maxTokens) => {
-      expect(new UserOrders(['Read it.']).lack(digest(entriesWith(before, after), { maxTokens }))).toBe(
-        false,
-      );
+      expect(ordersBeside(['Read it.'])(digest(entriesWith(before, after), { maxTokens }))).toBe(false);
     });
   });
 
