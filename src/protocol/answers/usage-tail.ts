@@ -97,7 +97,7 @@ export class UsageTail {
     const messages = this.messagesUsage();
     if (messages) {
       const usage = runUsageOf(messages);
-      // Until it reports its whole output, a stream has reported that of its first event.
+      // Until it reports its whole output, a stream has reported only what its first event had.
       const isUnfinished = this.isMessages && !WHOLE_OUTPUT.test(this.tailText);
       return usage && isUnfinished ? { ...usage, output: null } : usage;
     }
