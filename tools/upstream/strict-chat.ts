@@ -14,7 +14,7 @@ export interface StrictOptions {
    * traffic has others.
    */
   jsonArguments?: boolean;
-  /** Allow unknown fields in messages. */
+  /** Allow unknown fields in messages, and in parts of their content. */
   lenientFields?: boolean;
 }
 
@@ -124,10 +124,16 @@ function checkMessage(message: unknown, path: string, options: StrictOptions, re
   }
   if (message.role === 'function' && message.name === undefined) report(`${path}.name: missing`);
   if (message.role === 'assistant') checkCalls(message, path, options, report);
-  checkContent(message, path, rules.parts, report);
+  checkContent(message, path, rules.parts, options, report);
 }
 
-function checkContent(message: Json, path: string, parts: Set<string>, report: Report): void {
+function checkContent(
+  message: Json,
+  path: string,
+  parts: Set<string>,
+  options: StrictOptions,
+  report: Report,
+): void {
   const { content } = message;
   if (typeof content === 'string') return;
   if (content === undefined || content === null) {
@@ -156,7 +162,7 @@ function checkContent(message: Json, path: string, parts: Set<string>, report: R
       report(`${path}.content[${at}].type: not a part type of role ${message.role}`);
     } else if (!PARTS[kind]?.(part)) {
       report(`${path}.content[${at}]: a ${kind} part without its required fields`);
-    } else {
+    } else if (!options.lenientFields) {
       for (const field of Object.keys(part)) {
         const mayMark = field === 'prompt_cache_breakpoint' && message.role !== 'assistant';
         if (field !== 'type' && field !== kind && field !== 'cache_control' && !mayMark) {
