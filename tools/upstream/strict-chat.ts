@@ -14,9 +14,12 @@ export interface StrictOptions {
    * traffic has others.
    */
   jsonArguments?: boolean;
-  /** Allow unknown fields in messages, and in parts of their content. */
+  /** Allow unknown fields in messages, and `GENERATED` in parts of their content. */
   lenientFields?: boolean;
 }
+
+/** A member of generated parts (arbitrary-conversation.ts), as gateways add them. */
+const GENERATED = 'source';
 
 const BODY_FIELDS = new Set(
   [
@@ -162,10 +165,11 @@ function checkContent(
       report(`${path}.content[${at}].type: not a part type of role ${message.role}`);
     } else if (!PARTS[kind]?.(part)) {
       report(`${path}.content[${at}]: a ${kind} part without its required fields`);
-    } else if (!options.lenientFields) {
+    } else {
       for (const field of Object.keys(part)) {
         const mayMark = field === 'prompt_cache_breakpoint' && message.role !== 'assistant';
-        if (field !== 'type' && field !== kind && field !== 'cache_control' && !mayMark) {
+        const isGenerated = options.lenientFields && field === GENERATED;
+        if (field !== 'type' && field !== kind && field !== 'cache_control' && !mayMark && !isGenerated) {
           report(`${path}.content[${at}].${field}: unknown field of a ${kind} part`);
         }
       }
