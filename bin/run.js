@@ -165,11 +165,9 @@ function serverIn(folder) {
 /** Whether one that was started for commands may not have noted yet that it listens. */
 function isStarting(folder) {
   const started = readdirSync(folder).filter((name) => name.startsWith(STARTED));
-  const [alive, dead] = [true, false].map((lives) =>
-    started.filter((name) => isAlive(Number(name.slice(STARTED.length))) === lives),
-  );
-  for (const name of dead) rmSync(join(folder, name), { force: true });
-  return alive.length > 0;
+  const ended = started.filter((name) => !isAlive(Number(name.slice(STARTED.length))));
+  for (const name of ended) rmSync(join(folder, name), { force: true });
+  return ended.length < started.length;
 }
 
 /**

@@ -71,10 +71,10 @@ function blockSplices(
   { removals, opened, mark }: MessageEdits,
 ): Splice[] {
   const output = removals.find(({ kind }) => kind === 'output');
-  if (output)
-    return [
-      replaced(message.range, output, mark ?? blocks.findLast((block) => block.mark !== undefined)?.mark),
-    ];
+  if (output) {
+    const last = blocks.findLast((block) => block.mark !== undefined)?.mark;
+    return [replaced(message.range, output, mark ?? last)];
+  }
   const parts = new Map(
     removals.flatMap((removal) => (removal.kind === 'part' ? [[removal.call, removal]] : [])),
   );
