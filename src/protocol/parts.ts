@@ -229,7 +229,7 @@ function attachmentIn(part: unknown): Attachment {
   return { kind, names: [...new Set(names)] };
 }
 
-/** The text of a thinking part: a string, or Mistral's list of text parts. */
+/** The text of a thinking part: a string, or Mistral's or Databricks' list of text parts. */
 export function thoughtIn(thinking: unknown): string {
   const parts = Array.isArray(thinking) ? asObjects(thinking).map(({ text }) => asString(text)) : [];
   return asString(thinking) || parts.join('');
@@ -241,8 +241,9 @@ function knownWeightOf(part: unknown, format: PartFormat): string | number | und
   if (text !== undefined) return text;
   const price = format.priceOf(part);
   if (price > 0) return price;
-  const { type, refusal, thinking, data } = asObject(part);
+  const { type, refusal, thinking, summary, text: words, data } = asObject(part);
   if (type === 'thinking') return thoughtIn(thinking);
+  if (type === 'reasoning') return thoughtIn(summary ?? words);
   // Nobody can read it, so it is counted as other encrypted content.
   if (type === 'redacted_thinking') return Math.ceil(asString(data).length / ENCRYPTED_CHARACTERS);
   return type === 'refusal' ? asString(refusal) : undefined;

@@ -5,7 +5,6 @@
  */
 import { wordsOf } from '../../lib/elements.ts';
 import { asObject, asObjects, type JsonObject } from '../../lib/json.ts';
-import { isThinkingPart } from '../chat/reasoning.ts';
 import type { BridgeOptions, BridgeRefusal, ChatBody } from './bridge.ts';
 
 /** Whether a member says anything. */
@@ -103,11 +102,6 @@ export function unsupported(param: string): BridgeRefusal {
 
 function unknown(param: string): BridgeRefusal {
   return { param, message: `Unknown parameter: '${param}'.`, code: 'unknown_parameter' };
-}
-
-/** Whether a part of an answer is reasoning, which some clients write among its words. */
-export function isThought({ type }: JsonObject): boolean {
-  return type === 'reasoning' || isThinkingPart(type);
 }
 
 /** Members of messages, with what clients send back of answers, which says nothing new. */

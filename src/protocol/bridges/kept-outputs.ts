@@ -5,11 +5,11 @@
  */
 import { asObject, asObjects, asString, type JsonObject, parseJson } from '../../lib/json.ts';
 import { jsonBytes, type Weight } from '../../memory/conversation/message.ts';
-import { weightOfThinking } from '../chat/reasoning.ts';
+import { isThinking, weightOfThinking } from '../chat/reasoning.ts';
 import type { ShownAnswers } from '../chat/shown-answers.ts';
 import { nameOf } from '../tool-choice.ts';
 import type { BridgedApi, CompleteAnswer, KeptOutput } from './bridge.ts';
-import { callsIn, isThought } from './chat-fields.ts';
+import { callsIn } from './chat-fields.ts';
 
 /** What an answer says: digests of its calls and of its text; empty if it has none. */
 interface Said {
@@ -29,7 +29,7 @@ export function reasoningIn(outputs: readonly KeptOutput[]): {
   readonly bytes: number;
   readonly blocks: number;
 } {
-  const thoughts = outputs.flatMap(({ json }) => parseJson(json) as JsonObject[]).filter(isThought);
+  const thoughts = outputs.flatMap(({ json }) => parseJson(json) as JsonObject[]).filter(isThinking);
   const parts = thoughts.flatMap(({ encrypted_content: data, summary, content, ...block }) => [
     { ...block, data: data ?? block.data },
     ...[summary, content].flatMap(asObjects),
@@ -72,7 +72,7 @@ function saidIn(messages: readonly JsonObject[], sha256: Sha256): Said {
 
 function textIn({ content }: JsonObject): string {
   if (!Array.isArray(content)) return asString(content);
-  const words = asObjects(content).filter((part) => !isThought(part));
+  const words = asObjects(content).filter((part) => !isThinking(part));
   return words.map(({ text }) => asString(text)).join('');
 }
 

@@ -42,8 +42,10 @@ import {
   isThinking,
   PROVIDER_FIELDS,
   REASONING_TEXTS,
+  SEALED_TEXTS,
   THINKING_BLOCKS,
   THINKING_LISTS,
+  THOUGHT_FIELDS,
   weightOfThinking,
 } from './reasoning.ts';
 import { textIn } from './words.ts';
@@ -73,7 +75,7 @@ const SHOWN_FIELDS: readonly string[] = [
   'tool_call_id',
   COMPACTED_MARK,
   ...TEXT_FIELDS,
-  ...REASONING_TEXTS,
+  ...THOUGHT_FIELDS,
   ...THINKING_LISTS,
 ];
 
@@ -163,7 +165,8 @@ export class ChatMessage extends NamedMessage<ChatFacts> implements WireMessage 
 
   protected readFlatTokens(): number {
     const mayHaveAny =
-      this.contentSpan()?.kind === 'array' || THINKING_LISTS.some((field) => fieldOf(this.span, field));
+      this.contentSpan()?.kind === 'array' ||
+      [...SEALED_TEXTS, ...THINKING_LISTS].some((field) => fieldOf(this.span, field));
     return mayHaveAny ? this.content().weight.flat : 0;
   }
 
@@ -284,8 +287,9 @@ export class ChatMessage extends NamedMessage<ChatFacts> implements WireMessage 
   }
 
   private listedWeight(): Weight | undefined {
-    const list = this.list();
-    return list && weightOfThinking(list);
+    const sealed = this.role === 'assistant' ? SEALED_TEXTS.map((field) => this.stringField(field)) : [];
+    const parts = [...(this.list() ?? []), ...sealed.flatMap((data) => (data ? { data } : []))];
+    return parts.length === 0 ? undefined : weightOfThinking(parts);
   }
 
   /** Its list of thinking; the first one if gateways have added several. */
@@ -306,7 +310,7 @@ export class ChatMessage extends NamedMessage<ChatFacts> implements WireMessage 
 
   /** All fields with thinking, which leave together. */
   private thinkingSpans(): JsonSpan[] {
-    const spans = [...REASONING_TEXTS, ...THINKING_LISTS].flatMap((field) => fieldOf(this.span, field) ?? []);
+    const spans = [...THOUGHT_FIELDS, ...THINKING_LISTS].flatMap((field) => fieldOf(this.span, field) ?? []);
     return [...spans, ...[this.repeatedList()].filter((span) => span !== undefined)];
   }
 

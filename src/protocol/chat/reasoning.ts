@@ -12,8 +12,22 @@ import { ENCRYPTED_CHARACTERS, thoughtIn } from '../parts.ts';
  */
 export const REASONING_CONTENT = 'reasoning_content';
 
-/** Text; the second by vLLM, OpenRouter and others. */
-export const REASONING_TEXTS: readonly string[] = [REASONING_CONTENT, 'reasoning'];
+/** Text; the second by vLLM, OpenRouter and others, the last two by GitHub Copilot. */
+export const REASONING_TEXTS: readonly string[] = [
+  REASONING_CONTENT,
+  'reasoning',
+  'reasoning_text',
+  'thinking',
+];
+
+/**
+ * Copilot's signatures of these texts, or sealed thinking without one
+ * (https://github.com/anomalyco/opencode/pull/8900).
+ */
+export const SEALED_TEXTS: readonly string[] = ['reasoning_opaque', 'signature'];
+
+/** Fields of text with thinking, whoever can read it. */
+export const THOUGHT_FIELDS: readonly string[] = [...REASONING_TEXTS, ...SEALED_TEXTS];
 
 /** OpenRouter's list (https://openrouter.ai/docs/use-cases/reasoning-tokens). */
 const REASONING_DETAILS = 'reasoning_details';
@@ -30,8 +44,11 @@ export function isThinkingList(field: string): boolean {
   return THINKING_LISTS.includes(field);
 }
 
-/** Anthropic's parts of a content. */
-const THINKING_PARTS: ReadonlySet<unknown> = new Set(['thinking', 'redacted_thinking']);
+/**
+ * Anthropic's parts of a content, and Databricks'
+ * (https://docs.databricks.com/aws/en/machine-learning/model-serving/score-reason-models).
+ */
+const THINKING_PARTS: ReadonlySet<unknown> = new Set(['thinking', 'redacted_thinking', 'reasoning']);
 
 /** Whether a part of a content, by its type, is thinking. */
 export function isThinkingPart(type: unknown): boolean {
@@ -43,7 +60,7 @@ export function isThinking(part: unknown): boolean {
   return isThinkingPart(asObject(part).type);
 }
 
-const FIELDS = new Set([...REASONING_TEXTS, ...THINKING_LISTS]);
+const FIELDS = new Set([...THOUGHT_FIELDS, ...THINKING_LISTS]);
 
 /** Whether a field of an assistant message holds reasoning. */
 export function isReasoning(field: string): boolean {
@@ -57,7 +74,7 @@ export function isReasoning(field: string): boolean {
 export function weightOfThinking(list: unknown): Weight {
   const parts = asObjects(list);
   const texts = parts
-    .flatMap(({ text, summary, thinking }) => [asString(text), asString(summary), thoughtIn(thinking)])
+    .flatMap(({ text, summary, thinking }) => [asString(text), thoughtIn(summary), thoughtIn(thinking)])
     .filter(Boolean);
   const encrypted = parts.reduce(
     (sum, { data }) => sum + Math.ceil(asString(data).length / ENCRYPTED_CHARACTERS),

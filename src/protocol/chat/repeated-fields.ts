@@ -13,9 +13,9 @@ import {
   isThinking,
   PROVIDER_FIELDS,
   REASONING_CONTENT,
-  REASONING_TEXTS,
   THINKING_BLOCKS,
   THINKING_LISTS,
+  THOUGHT_FIELDS,
 } from './reasoning.ts';
 
 /** What is cut from a message. */
@@ -53,7 +53,7 @@ export function repeatedFields(
     if (cuts === 'all') fields.add(key);
     else splices.push(...cuts);
   };
-  for (const key of REASONING_TEXTS) cut(key, ofText(bytes, fieldOf(whole, key), rounds, key));
+  for (const key of THOUGHT_FIELDS) cut(key, ofText(bytes, fieldOf(whole, key), rounds, key));
   for (const key of THINKING_LISTS)
     cut(
       key,
@@ -181,7 +181,8 @@ const IDS = ['signature', 'data', 'id'] as const;
 const WORDS = ['text', 'thinking', 'summary'] as const;
 
 function pieceOf(element: unknown): Piece {
-  const fields = asObject(element);
+  const { summary } = asObject(element);
+  const fields = { ...asObject(asList(summary)[0]), ...asObject(element) };
   const first = (keys: readonly string[]): string | undefined =>
     keys.map((key) => asString(fields[key])).find((value) => value !== '');
   return { id: first(IDS), words: first(WORDS) };

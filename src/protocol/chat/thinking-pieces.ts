@@ -7,8 +7,11 @@
  * Mistral's thinking is among the parts of the content, a part for each piece, and the text after
  * it comes as strings (https://docs.mistral.ai/capabilities/reasoning).
  */
-import { asObject, isObject, type JsonObject } from '../../lib/json.ts';
-import { isThinking, isThinkingList, PROVIDER_FIELDS, THINKING_BLOCKS } from './reasoning.ts';
+import { asObject, asObjects, isObject, type JsonObject } from '../../lib/json.ts';
+import { isThinking, isThinkingList, PROVIDER_FIELDS, SEALED_TEXTS, THINKING_BLOCKS } from './reasoning.ts';
+
+/** Parts of text, and what Databricks has in the `summary` of a part. */
+const INNER_TEXTS: ReadonlySet<unknown> = new Set(['text', 'summary_text']);
 
 /** Members whose pieces are one text. */
 const TEXTS = new Set(['text', 'thinking', 'summary', 'data']);
@@ -50,12 +53,15 @@ function partsOf(content: unknown): unknown[] {
 
 /** Undefined where a piece begins another part. */
 function joinedPart(last: JsonObject, { type, ...piece }: JsonObject): JsonObject | undefined {
-  if (last.type !== type || last.signature) return undefined;
-  const { text, thinking } = last;
-  if (type === 'text' && typeof text === 'string' && typeof piece.text === 'string')
+  if (last.type !== type || [last, ...asObjects(last.summary)].some(({ signature }) => signature))
+    return undefined;
+  const { text } = last;
+  if (INNER_TEXTS.has(type) && typeof text === 'string' && typeof piece.text === 'string')
     return { ...last, ...piece, text: text + piece.text };
-  if (type !== 'thinking' || !Array.isArray(thinking) || !Array.isArray(piece.thinking)) return undefined;
-  return { ...last, ...piece, thinking: addedParts([...thinking], piece.thinking) };
+  const list = type === 'reasoning' ? 'summary' : 'thinking';
+  const [known, added] = [last[list], piece[list]];
+  if (!isThinking({ type }) || !Array.isArray(known) || !Array.isArray(added)) return undefined;
+  return { ...last, ...piece, [list]: addedParts([...known], added) };
 }
 
 /** The block that a piece continues; -1 if it begins one. */
@@ -109,8 +115,9 @@ function mapThinking(
   );
 }
 
-/** Fields without blocks of thinking. Its texts stay, for the caller to show. */
-export function withoutBlocks(fields: JsonObject): JsonObject {
+/** Fields without blocks of thinking and signatures. Its texts stay, for the caller to show. */
+export function withoutBlocks({ ...fields }: JsonObject): JsonObject {
+  for (const sealed of SEALED_TEXTS) delete fields[sealed];
   const rest = mapThinking(fields, () => undefined);
   if (!Array.isArray(rest.content)) return rest;
   return { ...rest, content: rest.content.filter((part) => !isThinking(part)) };

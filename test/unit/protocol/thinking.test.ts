@@ -30,12 +30,18 @@ const calls = [{ id: 'call_1', type: 'function', function: { name: 'read', argum
 const thought = { type: 'thinking', thinking: 'Hm.', signature: 'abc' };
 const sealed = { type: 'redacted_thinking', data: 'abc' };
 const text = { type: 'text', text: 'So.' };
+const summed = {
+  type: 'reasoning',
+  summary: [{ type: 'summary_text', text: 'Hm.', signature: 'a'.repeat(99) }],
+};
 const said = assistant('So.');
 
 describe('a chat body without thinking', () => {
   it.each<[string, Json, Json | undefined]>([
     ['the texts of other servers', { ...said, reasoning: 'Hm.', reasoning_content: 'Hm.' }, said],
     ['details', { ...said, reasoning_details: [{ type: 'reasoning.text', text: 'Hm.' }] }, said],
+    ['the texts of Copilot', { ...said, reasoning_text: 'Hm.', reasoning_opaque: 'abc' }, said],
+    ['a signature', { ...said, thinking: 'Hm.', signature: 'abc' }, said],
     ['blocks', { ...said, thinking_blocks: [thought, sealed] }, said],
     [
       'blocks in the fields of a provider',
@@ -43,6 +49,7 @@ describe('a chat body without thinking', () => {
       { ...said, provider_specific_fields: { citations: null } },
     ],
     ['parts of a content', assistant([thought, sealed, text]), assistant([text])],
+    ["Databricks' parts", assistant([summed, text]), assistant([text])],
     [
       'all parts of a content beside calls',
       { role: 'assistant', content: [thought, sealed], tool_calls: calls },
@@ -126,7 +133,9 @@ const SIGNED = [
   { ...said, reasoning: 'Hm.', reasoning_details: [{ type: 'reasoning.text', text: 'Hm.', signature: 'a' }] },
   { ...said, reasoning_content: 'Hm.', thinking_blocks: [thought, sealed] },
   { ...said, provider_specific_fields: { thinking_blocks: [thought], citations: null } },
+  { ...said, reasoning_text: 'Hm.', reasoning_opaque: 'abc'.repeat(99) },
   assistant([thought, text, { type: 'text', text: 'And so.' }]),
+  assistant([summed, text, { type: 'text', text: 'And so.' }]),
   { role: 'assistant', content: null, tool_calls: calls, thinking_blocks: [thought] },
   { role: 'assistant', content: '', reasoning_content: 'Hm.' },
   { role: 'assistant', content: [thought], refusal: null },

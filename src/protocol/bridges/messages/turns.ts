@@ -23,7 +23,7 @@ import { inputText } from '../../call-input.ts';
 import { isThinking } from '../../chat/reasoning.ts';
 import { MARK_FIELD } from '../../messages/block.ts';
 import type { BridgeOptions, ChatBody, KeptOutput } from '../bridge.ts';
-import { callsIn, isThought, noteMembers } from '../chat-fields.ts';
+import { callsIn, noteMembers } from '../chat-fields.ts';
 import { type SentOutput, sentOutput } from '../kept-outputs.ts';
 import { SentCalls } from '../sent-calls.ts';
 import type { ShortNames } from '../short-names.ts';
@@ -175,7 +175,7 @@ function answerBlocks(message: JsonObject, writing: Writing): string[] {
   const mark = markIn(message);
   const calls = callsIn(message);
   const said = [...blocksOf(message.content), ...blocksOf(message.refusal)].filter(
-    (block) => !isThought(block),
+    (block) => !isThinking(block),
   );
   if (said.length + calls.length === 0) return [];
   const thinking = writing.options.leavesOutReasoning ? [] : echoedThinking(message);

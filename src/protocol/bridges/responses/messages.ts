@@ -5,8 +5,9 @@
  */
 import { wordsOf } from '../../../lib/elements.ts';
 import { asObject, asObjects, asString, isObject, type JsonObject, parseJson } from '../../../lib/json.ts';
+import { isThinking } from '../../chat/reasoning.ts';
 import type { BridgeOptions, ChatBody, KeptOutput } from '../bridge.ts';
-import { callsIn, hasOthers, isThought, noteMembers, says } from '../chat-fields.ts';
+import { callsIn, hasOthers, noteMembers, says } from '../chat-fields.ts';
 import { type SentOutput, sentOutput } from '../kept-outputs.ts';
 import { SentCalls } from '../sent-calls.ts';
 import type { ShortNames } from '../short-names.ts';
@@ -103,7 +104,7 @@ function partFrom(part: unknown): unknown {
 /** An answer in the plain form. Texts of reasoning are left out: they are no words of it. */
 function answerItems(message: JsonObject, writing: Writing): string[] {
   const text = saidIn(message);
-  if (asObjects(message.content).some((part) => !isThought(part) && hasOthers(part, OF_SAID)))
+  if (asObjects(message.content).some((part) => !isThinking(part) && hasOthers(part, OF_SAID)))
     writing.notices.add('part_fields_dropped');
   const calls = callsIn(message);
   const ids = writing.calls.take(calls);
@@ -125,7 +126,7 @@ const OF_SAID = wordsOf('type text refusal annotations logprobs cache_control pr
 /** Text and refusal of an answer, in its content and beside it. */
 function saidIn({ content, refusal }: JsonObject): string {
   const parts: unknown[] = Array.isArray(content) ? content : [{ text: content }];
-  const words = parts.map(asObject).filter((part) => !isThought(part));
+  const words = parts.map(asObject).filter((part) => !isThinking(part));
   const texts = words.map((part) => asString(part.text) || asString(part.refusal));
   return [texts.join(''), asString(refusal)].filter(Boolean).join('\n\n');
 }

@@ -422,6 +422,25 @@ describe('thinking in pieces', () => {
     expect(JSON.parse(turns.said?.json ?? '').content).toBe('Let me see. So Seven.');
   });
 
+  it("is sent as Copilot's texts and as Databricks' parts", () => {
+    const { turns, shown } = turnsOf();
+    const summed = (text: string, signature: string): Json => ({
+      ...{ type: 'reasoning', summary: [{ type: 'summary_text', text, signature }] },
+    });
+    const pieces = [summed('I ', ''), summed('look.', ''), summed('', 's0'), summed('So', 's1')];
+    shown(
+      ...pieces.map((piece) => ({ delta: { content: [piece] } })),
+      { delta: { reasoning_text: 'I ' } },
+      { delta: { reasoning_text: 'look.', reasoning_opaque: 's0' } },
+      ofOurs,
+    );
+    expect(turns.turn?.messages[0]).toMatchObject({
+      content: [summed('I look.', 's0'), summed('So', 's1')],
+      reasoning_text: 'I look.',
+      reasoning_opaque: 's0',
+    });
+  });
+
   it('keeps parts that are whole apart', () => {
     const { turns, shown } = turnsOf();
     const parts = [

@@ -74,6 +74,9 @@ function played(
 }
 
 const block = (thinking: string, signature: string): Json => ({ type: 'thinking', thinking, signature });
+const summary = (text: string, signature: string): Json => ({
+  ...{ type: 'reasoning', summary: [{ type: 'summary_text', text, signature }] },
+});
 const detail = (text: string, index = 0): Json => ({ type: 'reasoning.text', text, index });
 
 describe('the view after a completion with rounds', () => {
@@ -83,6 +86,15 @@ describe('the view after a completion with rounds', () => {
       { content: 'It is 42.', reasoning_content: 'Two.', thinking_blocks: [block('Two.', 's2')] },
     );
     expect(next).toEqual(known);
+    const sealed = played([{ content: 'Look.', reasoning_text: 'One.', reasoning_opaque: 's1' }], {
+      ...{ content: 'It is 42.', reasoning_text: 'Two.', reasoning_opaque: 's2' },
+    });
+    expect(sealed.next).toEqual(sealed.known);
+    const text = (said: string): Json => ({ type: 'text', text: said });
+    const summed = played([{ content: [summary('One.', 's1'), text('Look.')] }], {
+      content: [summary('Two.', 's2'), text('It is 42.')],
+    });
+    expect(summed.next).toEqual(summed.known);
   });
 
   it('has empty thoughts too, without which Kimi and DeepSeek refuse a message', () => {
