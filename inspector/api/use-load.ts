@@ -31,6 +31,9 @@ export function useLoad<Value>(
   useEffect(() => {
     const controller = new AbortController();
     const { signal } = controller;
+    let isCutOff = false;
+    // There from the beginning: an effect that waits for the failure to be drawn may be too late.
+    addEventListener('online', () => isCutOff && again(), { signal });
     const show = (part: Value): void => {
       if (!signal.aborted) setLoaded({ state: 'loading', value: part });
     };
@@ -43,17 +46,12 @@ export function useLoad<Value>(
       (error: unknown) => {
         if (signal.aborted) return;
         const failure = failureOf(error);
+        isCutOff = failure.status === 0;
         setLoaded((before) => ({ ...kept(before), state: 'failed', failure }));
       },
     );
     return () => controller.abort();
   }, [...inputs, turn]);
-  const isCutOff = loaded.state === 'failed' && loaded.failure.status === 0;
-  useEffect(() => {
-    if (!isCutOff) return undefined;
-    addEventListener('online', again);
-    return () => removeEventListener('online', again);
-  }, [isCutOff, again]);
   // The same as long as nothing changes, since other loads depend on it.
   return useMemo(() => ({ ...loaded, again }), [loaded, again]);
 }

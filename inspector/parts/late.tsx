@@ -28,9 +28,12 @@ export function late<Props extends object>(
   };
 }
 
-/** There is no connection, or the Worker was deployed after this page was loaded. */
+/**
+ * There is no connection, or the Worker was deployed after this page was loaded. A browser may
+ * remember that a module failed for as long as the page is open.
+ */
 function failed(): never {
   const message =
-    'This part of the page could not be loaded. If Precis was deployed meanwhile, reload the page.';
+    'This part of the page could not be loaded. If that does not change with another try, reload the page.';
   throw new Failure(0, 'part_not_loaded', message);
 }

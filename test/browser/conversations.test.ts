@@ -412,6 +412,8 @@ describe('conversations that were made through the Worker', () => {
     const page = await open({ key: KEY, expected: [404, Number.NaN] });
     const rows = page.locator('.listing tbody tr');
     await expect.poll(() => rows.count()).toBeGreaterThan(0);
+    // The page is complete: Chromium doesn't load a module again that has failed.
+    await expect.poll(() => page.getByRole('region', { name: 'on trial' }).count()).toBe(1);
     await page.context().setOffline(true);
     await page.locator('.totals-panel').getByText('30 days').click();
     const alert = page.getByRole('alert').first();
