@@ -9,6 +9,7 @@
  * up to 16 MiB, and a longer one ends the stream with an error. Frames that come together are a
  * block.
  */
+import { Buffer } from 'node:buffer';
 import { createParser } from 'eventsource-parser';
 import { bufferOf, concat } from '../../lib/bytes.ts';
 import { parseJson } from '../../lib/json.ts';
@@ -88,6 +89,15 @@ function endOfPlainLine(text: string, start: number): number {
   return text.indexOf('\n', start) + 1;
 }
 
+/**
+ * An event and the beginning of the next one without a blank line between them, from servers whose
+ * clients read line by line. No JSON has a `}` before a `{`.
+ */
+const WITHOUT_BLANKS = /\}(?:\r\n?|\n)(?:event:[^\r\n]*(?:\r\n?|\n))?data: ?(?:\{|\[DONE\])/;
+const WITH_BLANKS = /^data.*?(?:\n\n|\r\r|\r\n\r\n)/ms;
+/** In bytes. A first event that is longer has a blank line. */
+const LONGEST_BEGINNING = 64 * 1024;
+
 /** Splits a stream of bytes into frames, and holds the unfinished one back. */
 export class FrameSplitter {
   private readonly longest: number;
@@ -100,6 +110,8 @@ export class FrameSplitter {
   /** State of the current line, across chunks. */
   private lineIsEmpty = true;
   private afterCr = false;
+  /** Whether events lack their blank lines, which are added. Undefined before the first event. */
+  private lacksBlanks: boolean | undefined;
 
   /** @param longest frame that passes in one piece, in bytes */
   constructor(longest = LONGEST_FRAME) {
@@ -115,7 +127,8 @@ export class FrameSplitter {
    * The frames that this chunk completes, as one block of bytes. A piece of a longer frame (see
    * `inside`) is a block of its own, the last one.
    */
-  blocks(chunk: Uint8Array): Block[] {
+  blocks(came: Uint8Array): Block[] {
+    const chunk = this.lacksBlanks === false ? came : this.withBlanks(came);
     const blocks: Block[] = [];
     const end = this.endOfFrames(chunk);
     if (end > 0) {
@@ -171,6 +184,19 @@ export class FrameSplitter {
       if (isBlank) return byte === CR && chunk[index + 1] === LF ? index + 2 : index + 1;
     }
     return 0;
+  }
+
+  /** What came, after all that is held, with a blank line after each event if these lack it. */
+  private withBlanks(chunk: Uint8Array): Uint8Array {
+    const text = bufferOf(concat([...this.held, chunk])).toString('latin1');
+    this.lacksBlanks ??= WITHOUT_BLANKS.test(text) || undefined;
+    if (!this.lacksBlanks) {
+      if (WITH_BLANKS.test(text) || text.length > LONGEST_BEGINNING) this.lacksBlanks = false;
+      return chunk;
+    }
+    this.rest();
+    this.lineIsEmpty = true;
+    return Buffer.from(text.replace(/(?<=\}|\[DONE\])(?:\r\n?|\n)/g, '$&$&'), 'latin1');
   }
 
   private hold(bytes: Uint8Array): void {

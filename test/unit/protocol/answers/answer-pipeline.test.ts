@@ -55,6 +55,32 @@ describe.each([
   ['chat', chatFormat, CHAT],
   ['responses', responsesFormat, RESPONSES],
   ['messages', messagesFormat, MESSAGES],
+] as const)('an answer of %s whose events have no blank lines between them', (_, format, frames) => {
+  it.each(['\n', '\r\n', '\r'])('gets them, and each event as soon as it is known: %j', (end) => {
+    const lines = frames.map((frame) => frame.replace('\n\n', '\n').replaceAll('\n', end));
+    const whole = frames.map((frame) => frame.replaceAll('\n', end));
+    const seen = (pieces: readonly string[]): string[] => {
+      const pipeline = new AnswerPipeline(format.stream(undefined));
+      const shown = pieces.map((piece) => pipeline.push(encoder.encode(piece)));
+      expect(pipeline.end()).toEqual({ complete: true, frames: [] });
+      return shown.map((bytes) => bytes.map((each) => decoder.decode(each)).join(''));
+    };
+    const [first = '', second = '', ...more] = whole;
+
+    expect(seen(lines)).toEqual(['', first + second, ...more]);
+    expect(
+      seen([...lines.join('')])
+        .join('')
+        .replaceAll('\r\r\n', '\r\n\r\n'),
+    ).toBe(whole.join(''));
+    expect(seen([lines.join('')])).toEqual([whole.join('')]);
+  });
+});
+
+describe.each([
+  ['chat', chatFormat, CHAT],
+  ['responses', responsesFormat, RESPONSES],
+  ['messages', messagesFormat, MESSAGES],
 ] as const)('an answer of %s that is joined, gathered and reported', (_, format, frames) => {
   it('is parsed once, frame by frame, except for plain text', () => {
     const gathered = format.gather();

@@ -192,8 +192,8 @@ const frameOf = (data: fc.Arbitrary<string>): fc.Arbitrary<string> =>
     )
     .map(([text, end, field, kind]) => {
       const lines = text.split('\n').map((line) => field + line + end);
-      const before = kind === 0 ? `id: 7${end}` : kind === 1 ? `event: error${end}` : '';
-      const last = kind === 2 ? `: "sequence_number":99${end}` : kind === 3 ? '' : end;
+      const before = kind === 0 ? `retry: 7${end}` : kind === 1 ? `event: error${end}` : '';
+      const last = kind === 2 ? `: "sequence_number":99${end}` : kind === 3 ? `: no end${end}` : end;
       return before + lines.join('') + last;
     });
 
