@@ -113,7 +113,8 @@ function relayStream(
   const stream = answers.stream(inBody ? report : undefined, reword, form);
   const check = (coming: Promise<UpstreamAnswer>) => continuation(coming, reword, scope);
   const join = retrieval && joined && new RoundsStage(joined, retrieval.rounds, check);
-  const pipeline: AnswerPipeline<UpstreamAnswer> = new AnswerPipeline(stream, { join, gather });
+  const readsBlanks = scope.headers.get('x-stainless-lang') === 'go';
+  const pipeline: AnswerPipeline<UpstreamAnswer> = new AnswerPipeline(stream, { join, gather, readsBlanks });
   const events = relayEvents(answer, pipeline, {
     ...bodyRelay(scope.services),
     keepaliveMs: TIME_LIMITS.keepaliveMs,

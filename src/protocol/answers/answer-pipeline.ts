@@ -55,6 +55,12 @@ interface PipelineOptions<Next> {
   readonly gather?: AnswerListener | undefined;
   /** In bytes. A longer frame passes in pieces, or is left out by `join`. */
   readonly longestFrame?: number;
+  /**
+   * Whether the caller takes a blank line after a comment for an event, as OpenAI's SDK for Go did
+   * (https://github.com/openai/openai-go/pull/621,
+   * https://github.com/openai/openai-python/issues/2722).
+   */
+  readonly readsBlanks?: boolean;
 }
 
 /** An `EventFormat` of `upstream/stream.ts`. */
@@ -68,6 +74,8 @@ export class AnswerPipeline<Next extends object = never> {
   private isGathered = false;
   /** Whether an event has come, and not comments alone. */
   hasBegun = false;
+  /** See `PipelineOptions`. After an id, OpenAI's SDK for Python does the same. */
+  private readsBlanks: boolean;
   /** Whether the answer is too long to be read for features. It passes all the same. */
   isTooLong = false;
   /** What has come, in bytes, and of a long answer the rest, in tokens. */
@@ -81,6 +89,7 @@ export class AnswerPipeline<Next extends object = never> {
     this.gather = gather;
     this.stages = [...(join ? [join] : []), ...(gather ? [gathering(gather)] : []), this.reporting()];
     this.longestFrame = longestFrame;
+    this.readsBlanks = options.readsBlanks === true;
     this.splitter = new FrameSplitter(longestFrame);
   }
 
@@ -96,7 +105,7 @@ export class AnswerPipeline<Next extends object = never> {
   push(chunk: Uint8Array): Uint8Array[] {
     if (this.stages.length > 1) this.measure(chunk);
     const blocks = this.splitter.blocks(chunk);
-    this.hasBegun ||= blocks.some(({ text }) => DATA.test(text));
+    if (!this.hasBegun) this.begin(blocks.find(({ text }) => DATA.test(text)));
     if (this.join && this.splitter.inside) {
       // The last one is only a piece.
       blocks.pop();
@@ -129,7 +138,7 @@ export class AnswerPipeline<Next extends object = never> {
     if (this.splitter.inside || this.isOver) return undefined;
     const events = (this.join?.keepalive() ?? []).flatMap((frame) => this.pass(frame, AFTER_JOIN));
     if (events.length > 0) return concat(bytesOf(events));
-    return this.report.keepalive?.()?.bytes ?? KEEPALIVE;
+    return this.report.keepalive?.()?.bytes ?? (this.readsBlanks ? COMMENT : KEEPALIVE);
   }
 
   /** The next answer, or the bytes that end the stream. */
@@ -147,6 +156,12 @@ export class AnswerPipeline<Next extends object = never> {
 
   abandon(): void {
     this.join?.abandon();
+  }
+
+  /** @param block the first one with an event */
+  private begin(block: Block | undefined): void {
+    this.hasBegun = block !== undefined;
+    this.readsBlanks ||= block !== undefined && /^id:/m.test(block.text);
   }
 
   /** Bounds what the stages before the report hold of an answer. A short one is not measured. */
@@ -207,6 +222,9 @@ const LONGEST_GATHERED = 512 * 1024;
 
 /** In bytes. In this many bytes there can't be more tokens. */
 const UNMEASURED = 2 * 1024 * 1024;
+
+/** A comment without its blank line. */
+const COMMENT = KEEPALIVE.subarray(0, -1);
 
 /** A line of an event's data. */
 const DATA = /^data/m;

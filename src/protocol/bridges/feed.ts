@@ -3,7 +3,7 @@ import { concat } from '../../lib/bytes.ts';
 import { asObject, type JsonObject } from '../../lib/json.ts';
 import type { AnswerFault } from '../answers/answer-format.ts';
 import { bodyFault } from '../answers/said-fault.ts';
-import { Block, beginsAsEvents, type Frame, KEEPALIVE } from '../answers/sse.ts';
+import { Block, beginsAsEvents, type Frame } from '../answers/sse.ts';
 import { AnswerWriter, refusalOf } from './answer-writer.ts';
 import type { AnswerReader, BridgedAnswer, BridgedStream, CompleteAnswer, KeptOutput } from './bridge.ts';
 import type { AskedForm } from './chat-fields.ts';
@@ -33,7 +33,7 @@ export abstract class AnswerFeed implements BridgedStream {
   push(frame: Frame): readonly Uint8Array[] {
     if (frame.data === undefined) return [frame.bytes];
     const event = asObject(frame.json);
-    if (event.type === 'ping') return [KEEPALIVE];
+    if (event.type === 'ping') return [];
     if (!this.isOver) this.take(event, frame);
     return this.writer.frames();
   }

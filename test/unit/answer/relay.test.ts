@@ -52,6 +52,7 @@ async function relayed(first: UpstreamAnswer, next: () => Promise<UpstreamAnswer
     },
   };
   const scope = {
+    headers: new Headers(),
     services: { config: { idleTimeoutMs: 1_000, logLevel: 'warn' }, log, metrics: new Metrics() },
     caller: { tenant: undefined, account: {} },
     timings: new Timings(),

@@ -77,6 +77,20 @@ describe.each([
   });
 });
 
+describe('a comment that keeps a stream alive', () => {
+  const withId = `id: 1\n${CHAT[0]}`;
+
+  it.each([
+    ['has a blank line', false, CHAT[0], ': keepalive\n\n'],
+    ['has none for a client to which it would be an event', true, CHAT[0], ': keepalive\n'],
+    ['has none after an event with an id', false, withId, ': keepalive\n'],
+  ])('%s', (_, readsBlanks, event = '', comment) => {
+    const pipeline = new AnswerPipeline(chatFormat.stream(undefined), { readsBlanks });
+    pipeline.push(encoder.encode(event));
+    expect(decoder.decode(pipeline.keepalive())).toBe(comment);
+  });
+});
+
 describe.each([
   ['chat', chatFormat, CHAT],
   ['responses', responsesFormat, RESPONSES],
