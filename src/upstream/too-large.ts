@@ -21,13 +21,14 @@ const WORDS = [
   /payload (?:is )?too large/, // OpenAI's edge, hapi
   /request body: length limit exceeded/, // axum: text-generation-inference
   /total (?:payload|request|message) size/, // Gemini, Moonshot
+  /message larger than max/, // xAI (gRPC)
 ].map(({ source }) => new RegExp(source, 'i'));
 
 /** A limit of one image or file says nothing about the body. */
 const OF_A_PART = /\b(?:image|file|document|video|audio)s?\b[^.]*\b(?:exceed|larger|limit|maximum)/i;
 
 /** Sizes in an error: `10485760 bytes`, `32 MB`, `max bytes to request body : 6291456`. */
-const SIZES = /(?:\b(\d[\d,]*(?:\.\d+)?) ?(bytes|[km]i?b)\b)|\b(?:body ?:|exceeds limit) ?(\d+)\b/gi;
+const SIZES = /(?:\b(\d[\d,]*(?:\.\d+)?) ?(bytes|[km]i?b)\b)|\b(?:body ?:|exceeds limit|vs\.) ?(\d+)\b/gi;
 const UNITS: Readonly<Record<string, number>> = { bytes: 1, kb: 1e3, kib: 1024, mb: 1e6, mib: 1024 ** 2 };
 /** In bytes. Nobody limits a body to less. */
 const LEAST = 16 * 1024;

@@ -46,7 +46,7 @@ export function mayBeTooLong(status: number): boolean {
 
 /**
  * Codes and types for it, of OpenAI and compatible servers, z.ai, llama.cpp, GitHub Copilot,
- * LiteLLM and GitHub Models.
+ * LiteLLM, GitHub Models and Perplexity.
  */
 const CODES = codeNames(
   'context_length_exceeded',
@@ -55,6 +55,7 @@ const CODES = codeNames(
   'model_max_prompt_tokens_exceeded',
   'ContextWindowExceededError',
   'tokens_limit_reached',
+  'too_many_prompt_tokens',
 );
 
 /** The body is too large, possibly in bytes (https://platform.claude.com/docs/en/api/errors). */
@@ -111,7 +112,7 @@ const WORDS = [
   /\b(?:input|prompt|context) \(\d+ tokens\) exceeds the maximum allowed length/, // SGLang
   /prompt (?:\(\d+ tokens\) )?(?:is )?(?:too long|超长)/, // Anthropic, Ollama, SageMaker, z.ai
   /prompt exceeds max(?:imum)? length/, // z.ai
-  /input is too long for (?:the )?(?:requested|this) model/, // Bedrock
+  /input is too long for (?:the |this )?(?:requested )?model/, // Bedrock
   /too many input tokens/, // Bedrock
   /context shift is disabled/, // llama.cpp before June 2025
   /context (?:the )?overflows/, // LM Studio
@@ -356,8 +357,23 @@ function split(value: string): { words: string; inner?: unknown } {
   const words = value.slice(0, Math.max(0, start));
   // A quoted error comes from the request, not from a server.
   if (start < 0 || words.length > LONGEST_TEXT || withoutEcho(words) !== words) return { words: value };
-  const inner = parseJson(value.slice(start, value.lastIndexOf('}') + 1));
+  const text = value.slice(start, value.lastIndexOf('}') + 1);
+  const inner = parseJson(text) ?? parseJson(ofBytes(text)) ?? parseJson(ofPython(text));
   return inner === undefined ? { words: value } : { words, inner };
+}
+
+/** The JSON in bytes that Python has printed: `b'{\\n "error": …}'`. */
+function ofBytes(text: string): string {
+  return text.replace(/\\(.)/g, (_, character: string) => (character === 'n' ? '\n' : character));
+}
+
+/** A dictionary that Python has printed, as JSON: `{'error': {'message': "…", 'param': None}}`. */
+function ofPython(text: string): string {
+  const values: Readonly<Record<string, string>> = { None: 'null', True: 'true', False: 'false' };
+  return text.replace(/'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|\b(?:None|True|False)\b/g, (all, ...texts) => {
+    const [one, two] = texts as (string | undefined)[];
+    return values[all] ?? JSON.stringify(ofBytes(one ?? two ?? ''));
+  });
 }
 
 /** Parameter names in quotes are the server's own words. */

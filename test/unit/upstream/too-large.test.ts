@@ -44,6 +44,7 @@ describe('an error that says that the body is too large', () => {
     ],
     // https://github.com/MoonshotAI/kimi-code/issues/476
     ['Moonshot', 400, openai('total message size 10176584 exceeds limit 2097152'), 2_097_152],
+    ['xAI', 400, openai('Sent message larger than max (20000000 vs. 15728640)'), 15_728_640],
     ['express', 413, openai('request entity too large'), undefined],
     ['a small gateway', 413, openai('Request body too large. Max 50KB allowed.'), 50_000],
     ['a limit that is no less than what was sent', 413, openai('Request too large (max 32 MB)'), undefined],

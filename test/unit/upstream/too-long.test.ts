@@ -508,6 +508,37 @@ describe('an error that says that the prompt is too long', () => {
       window(131072),
       503,
     ],
+    // https://github.com/symfony/ai
+    [
+      'Perplexity',
+      JSON.stringify({
+        error: {
+          message: 'The total length of all messages is too long.',
+          type: 'too_many_prompt_tokens',
+          code: 400,
+        },
+      }),
+      window(),
+    ],
+    // https://github.com/dyad-sh/dyad/issues/403
+    [
+      'Vertex AI in bytes that LiteLLM has printed',
+      openai(
+        String.raw`litellm.BadRequestError: VertexAIException BadRequestError - b'{\n  "error": {\n    "code": 400,\n    "message": "The input token count (1066750) exceeds the maximum number of tokens allowed (1048575).",\n    "status": "INVALID_ARGUMENT"\n  }\n}\n'`,
+        '400',
+      ),
+      ofPrompt(1048575, 1066750),
+    ],
+    // https://github.com/Alishahryar1/free-claude-code/issues/391
+    [
+      'an error that the SDK for Python has printed',
+      JSON.stringify({
+        detail: `Error code: 400 - {'error': {'message': "This model's maximum context length is 196608 tokens. However, your messages resulted in 199906 tokens.", 'type': 'Bad Request', 'param': None, 'code': 400}} (request_id=req_1)`,
+      }),
+      window(196608, 199906),
+    ],
+    // https://github.com/openclaw/openclaw/issues/58839
+    ['a gateway to Bedrock', openai('ValidationException: The input is too long for the model'), window()],
     [
       'a gateway that calls it large',
       JSON.stringify({
@@ -658,6 +689,13 @@ describe('an error that says something else', () => {
         },
       }),
     ],
+    [
+      'a dictionary of Python with another code',
+      JSON.stringify({
+        detail: `Error code: 400 - {'error': {'message': 'prompt is too long: 5000 tokens > 1000 maximum', 'code': 'content_filter'}}`,
+      }),
+    ],
+    ['a value that is a dictionary', openai(`Invalid value: '{'message': 'prompt is too long'}'.`)],
     ['too large an image', openai('image exceeds the maximum allowed length (4096)')],
     ['too large a schema', openai('schema exceeds the maximum allowed length (5000)')],
     ['too many stop sequences', openai('number of tokens in stop sequences cannot exceed 4')],
