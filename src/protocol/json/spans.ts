@@ -17,7 +17,8 @@ const encoder = new TextEncoder();
 /**
  * Scans one JSON text.
  *
- * @param bytes the whole text, UTF-8; white space around the value is allowed
+ * @param bytes the whole text, UTF-8; it may have white space around the value, and a byte order
+ *   mark
  * @param outline what to keep as spans; a few levels at most, since it is followed recursively
  * @param known elements of one of its arrays that were scanned in another text
  * @throws JsonSyntaxError if the text violates the grammar (RFC 8259), UTF-8 or a limit
@@ -30,6 +31,8 @@ export function scanJson(
 ): JsonSpan {
   if (!isUtf8(bytes)) throw new JsonSyntaxError(0);
   const scanner = new Scanner(bytes, limits, known);
+  // Some servers ignore it (RFC 8259, section 8.1), so it is sent to them unchanged.
+  if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) scanner.position = 3;
   scanner.skipSpace();
   const value = scanner.value(outline);
   scanner.skipSpace();

@@ -241,7 +241,6 @@ overProtocols('what is sent with the key of a shared account', [deployment, open
   );
 
   it.each([
-    ['a byte order mark', Buffer.from(`\uFEFF${JSON.stringify(protocol.body(chat))}`)],
     ['UTF-16', Buffer.from(JSON.stringify(protocol.body(chat)), 'utf16le')],
     [
       'bytes that are no UTF-8',

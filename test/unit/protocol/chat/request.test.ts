@@ -6,7 +6,8 @@ import { assistant, body, calls, lines, read, result, user } from '../../../supp
 import { viewOf } from '../../../support/laws/view-of.ts';
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
-const decode = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
+const decode = (bytes: Uint8Array): string =>
+  new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
 
 function readText(text: string) {
   const request = readChatRequest(encode(text));
@@ -41,6 +42,7 @@ describe('a chat body without edits', () => {
       '{"messages":[{"role":"user"}]}',
     ],
     ['{"messages":[{"compacted":true,"role":"user"}]}', '{"messages":[{"role":"user"}]}'],
+    ['\ufeff {"conversation_id":"c","messages":[{}]}', '\ufeff {"messages":[{}]}'],
     [
       '{"messages":[{"x":1,"compacted":true,"y":2,"role":"user"}]}',
       '{"messages":[{"x":1,"y":2,"role":"user"}]}',
