@@ -35,6 +35,13 @@ export function createApp(): Hono<AppEnv> {
   });
 
   app.use('/v1/*', async (c, next) => {
+    if (c.env.ACCESS_KEYS === undefined || BELOW_ADMIN.test(c.req.path)) return next();
+    if (c.req.method === 'OPTIONS') return preflight(c.req.raw.headers);
+    await next();
+    for (const [name, value] of Object.entries(FOR_PAGES)) c.res.headers.set(name, value);
+  });
+
+  app.use('/v1/*', async (c, next) => {
     const { path } = c.req;
     c.set('api', apiOf(path, c.req.raw.headers, isRoute));
     if (c.req.header('upgrade')?.toLowerCase() === 'websocket')
@@ -84,6 +91,23 @@ export function createApp(): Hono<AppEnv> {
 
 /** Never forwarded, whatever is there. */
 const BELOW_ADMIN = /^\/v1\/admin(?:\/|$)/;
+
+/**
+ * What browsers want of an answer before they show it to a page of another origin. Keys are in
+ * headers, so any page may ask (https://fetch.spec.whatwg.org/#http-cors-protocol).
+ */
+const FOR_PAGES = { 'access-control-allow-origin': '*', 'access-control-expose-headers': '*' };
+
+/** The answer to a browser's question before a request, which has no key. */
+function preflight(asked: Headers): Response {
+  const headers = {
+    ...FOR_PAGES,
+    'access-control-allow-methods': '*',
+    'access-control-allow-headers': asked.get('access-control-request-headers') ?? '*',
+    'access-control-max-age': '7200',
+  };
+  return new Response(null, { status: 204, headers });
+}
 
 /** The routes of the table, their 405s, and a 404 for any other path below one of Precis's. */
 function addRoutes(app: Hono<AppEnv>): void {

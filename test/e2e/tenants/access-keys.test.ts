@@ -279,3 +279,21 @@ overProtocols('the routes of a shared account', deployment, () => {
     expect(deployment.upstream.requests).toHaveLength(1);
   });
 });
+
+it('is asked by browsers before a page of another origin sends its key', async () => {
+  const path = `${deployment.url}/v1/chat/completions`;
+  const asked = {
+    origin: 'https://page.test',
+    'access-control-request-headers': 'authorization,content-type',
+  };
+  const before = await fetch(path, { method: 'OPTIONS', headers: asked });
+  const refused = await fetch(path, { method: 'POST', headers: withKey('unknown') });
+  const answered = await deployment.chat({ model, messages }, withKey(alice));
+
+  expect([before.status, refused.status, answered.status]).toEqual([204, 401, 200]);
+  expect(before.headers.get('access-control-allow-headers')).toBe('authorization,content-type');
+  for (const { headers } of [before, refused, answered])
+    expect(headers.get('access-control-allow-origin')).toBe('*');
+  expect((await deployment.fetch('/v1/admin/health', { method: 'OPTIONS' })).status).toBe(405);
+  expect(deployment.chats()).toHaveLength(1);
+});
