@@ -38,6 +38,25 @@ export function functionTool<Name extends string>(
 }
 
 /**
+ * The same with a schema that the upstream enforces, in which an argument is not left out but null
+ * (https://platform.openai.com/docs/guides/function-calling, "Strict mode").
+ */
+export function strictTool({ type, function: tool }: FunctionTool): object {
+  const { properties, required } = tool.parameters;
+  const enforced = Object.entries(properties).map(([name, property]) => {
+    const { type: only, enum: values } = property as { type: string; enum?: readonly string[] };
+    if (required.includes(name)) return [name, property];
+    return [name, { ...property, type: [only, 'null'], ...(values && { enum: [...values, null] }) }];
+  });
+  const parameters = {
+    ...tool.parameters,
+    properties: Object.fromEntries(enforced),
+    required: Object.keys(properties),
+  };
+  return { type, function: { ...tool, parameters, strict: true } };
+}
+
+/**
  * The caller's tools, for counting; undefined if no field is a list.
  *
  * @param longest the count to report for a list that is too long to be read

@@ -33,7 +33,7 @@ import {
   type ViewParts,
 } from '../model-request.ts';
 import { roundsWithoutThinking, thinkingIn } from '../thinking.ts';
-import { addTools, type FunctionTool } from '../tools.ts';
+import { addTools, type FunctionTool, strictTool } from '../tools.ts';
 import { type KnownStart, spliceBody } from '../written-bodies.ts';
 import { type ChatFacts, ChatMessage, COMPACTED_MARK, inputsOf, PARTS, READ_FIELDS } from './message.ts';
 import { type RepeatedFields, repeatedFields } from './repeated-fields.ts';
@@ -54,6 +54,8 @@ export class ChatRequest extends ModelRequest {
   readonly answerTokens: number;
 
   private readonly list: JsonSpan;
+  /** Whether all of the caller's tools are strict. */
+  private areStrict: boolean | undefined;
 
   /**
    * @param list the span of `messages`: an array
@@ -131,8 +133,10 @@ export class ChatRequest extends ModelRequest {
     return this.field('verbosity');
   }
 
+  /** As strict as the caller's: Cerebras and DeepSeek refuse a mixture. */
   toolJson(tool: FunctionTool): string {
-    return JSON.stringify(tool);
+    this.areStrict ??= this.hasTools && this.listedTools().every(isStrict);
+    return JSON.stringify(this.areStrict ? strictTool(tool) : tool);
   }
 
   write(
@@ -153,6 +157,8 @@ export class ChatRequest extends ModelRequest {
     return spliceBody(this.bytes, splices, kept);
   }
 }
+
+const isStrict = (tool: unknown): boolean => asObject(asObject(tool).function).strict === true;
 
 /**
  * Reads a body. Only its outline is decoded; the upstream validates the messages themselves.

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { idleReport } from '../../../../src/memory/plan/report.ts';
 import { addReport } from '../../../../src/protocol/answers/answer-format.ts';
 import { readChatRequest, writeCompactedMessages } from '../../../../src/protocol/chat/request.ts';
+import { searchDefinitionOf } from '../../../../src/retrieval/search-memory.ts';
 import { assistant, body, calls, lines, read, result, user } from '../../../support/conversations/chat.ts';
 import { viewOf } from '../../../support/laws/view-of.ts';
 
@@ -16,6 +17,28 @@ function readText(text: string) {
 }
 
 const forwarded = (text: string): string => decode(readText(text).write(undefined));
+
+describe('a tool of Precis in a chat', () => {
+  const strict = { type: 'function', function: { name: 'a', strict: true } };
+  const loose = { type: 'function', function: { name: 'b' } };
+
+  it.each([
+    ['as they are where all are', [strict, strict], true],
+    ['where one is not', [strict, loose], undefined],
+    ['where there is none', [], undefined],
+  ])('is strict %s', (_, tools, isStrict) => {
+    const request = readText(JSON.stringify({ messages: [{}], tools }));
+    const written = JSON.parse(request.toolJson(searchDefinitionOf('search_memory', 'words', true)));
+    const { query, scope } = written.function.parameters.properties;
+    const { required } = written.function.parameters;
+    expect(written.function.strict).toBe(isStrict);
+    expect([query.type, scope.type, scope.enum, required]).toEqual(
+      isStrict
+        ? ['string', ['string', 'null'], ['conversation', 'user', null], ['query', 'scope']]
+        : ['string', 'string', ['conversation', 'user'], ['query']],
+    );
+  });
+});
 
 describe('a chat body without edits', () => {
   it('is forwarded in the caller’s bytes', () => {
