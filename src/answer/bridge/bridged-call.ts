@@ -135,7 +135,7 @@ export class BridgedCall {
     const headers = [...(sending.options.headers ?? []), ...written.headers];
     const asked = { ...sending.options, headers, listed };
     const over = scopeOver(api, scope);
-    const answer = await askUpstream(over, `/${written.path}`, body, asked);
+    const answer = await askUpstream(over, `/${api}`, body, asked);
     return chatAnswer(answer, {
       reader: written.reader,
       streams,

@@ -2,37 +2,35 @@
  * Writes an answer of chat from what its upstream says of it: a whole completion, or the chunks of
  * a stream (https://platform.openai.com/docs/api-reference/chat-streaming).
  */
-import { asString, type JsonObject } from '../../lib/json.ts';
+import { asList, asString, type JsonObject } from '../../lib/json.ts';
 import type { AnswerFault } from '../answers/answer-format.ts';
 import { saidFault } from '../answers/said-fault.ts';
 import { dataFrame } from '../answers/sse.ts';
 import { GatheredMessage } from '../chat/calls.ts';
 import { DONE } from '../chat/stream.ts';
 import type { BridgedAnswer } from './bridge.ts';
-import { type AskedForm, saying } from './chat-fields.ts';
+import { saying } from './chat-fields.ts';
 
-/** What all chunks of an answer say. */
-interface ChunkHead {
-  /** As the other API has it. */
-  readonly id: unknown;
-  /** In seconds. */
-  readonly created: number;
-  readonly model: unknown;
-  readonly service_tier?: unknown;
+/** What the caller asks for in the answer. */
+interface AskedForm {
+  /** Whether it asks for the usage of a stream: then each chunk has the member. */
+  readonly asksUsage: boolean;
+  /** See `BridgeOptions`. */
+  readonly showsReasoning: boolean;
 }
 
 const PARAGRAPH = '\n\n';
 
 /** The member of a call with its arguments, by its type. */
 const INPUTS = { function: 'arguments', custom: 'input' } as const;
-export type CallType = keyof typeof INPUTS;
 
-/** A call, as far as it has been given out. */
-interface SaidCall {
+/** A call of an answer in chat's terms. */
+export interface SaidCall {
   readonly id: unknown;
-  readonly type: CallType;
+  readonly type: keyof typeof INPUTS;
   readonly name: string;
-  input: string;
+  /** As far as it is known. */
+  readonly input: string;
 }
 
 /** How the other APIs begin the ids of answers. */
@@ -50,18 +48,13 @@ export function refusalOf(fault: AnswerFault, status: number): BridgedAnswer {
 export class AnswerWriter {
   private readonly form: AskedForm;
   private readonly streams: boolean;
-  private head: JsonObject = { id: 'chatcmpl-memory', created: 0, model: '' };
+  private head: JsonObject = { id: 'chatcmpl-memory', object: '', created: 0, model: '' };
   private hasBegun = false;
   private written: Uint8Array[] = [];
   private readonly said = new GatheredMessage();
   private readonly logprobs: unknown[] = [];
   /** The calls that have been given out. */
   readonly calls: SaidCall[] = [];
-  /** Characters of the content that have been given out. */
-  length = 0;
-  private hasThought = false;
-  /** How many pieces of reasoning that a caller can echo have been given out. */
-  private details = 0;
   /** An answer that is no stream, or the error in place of one. */
   answer: BridgedAnswer = refusalOf(saidFault({ error: 'The upstream sent no whole answer.' }), 502);
   /** Whether anything has been given out, beside the role. */
@@ -73,10 +66,15 @@ export class AnswerWriter {
     this.streams = streams;
   }
 
-  /** Sets what all further chunks say. */
-  open({ id, created, model, service_tier }: ChunkHead): void {
+  /** Characters of the content that have been given out. */
+  get length(): number {
+    return asString(this.said.fields.content).length;
+  }
+
+  /** Sets what all further chunks say. @param created in seconds */
+  open({ id, model, service_tier }: JsonObject, created: number): void {
     const named = `chatcmpl-${asString(id).replace(PREFIX, '')}`;
-    this.head = { id: named, created, model, ...saying({ service_tier }) };
+    this.head = { id: named, object: '', created, model, ...saying({ service_tier }) };
   }
 
   /** Names the role, once. */
@@ -97,33 +95,28 @@ export class AnswerWriter {
     if (text === '') return this.length;
     const content = isNext && this.length > 0 ? PARAGRAPH + text : text;
     this.logprobs.push(...logprobs);
-    this.delta({ content }, logprobs.length > 0 ? { logprobs: probabilities(logprobs) } : {});
-    this.length += content.length;
+    this.say({ content }, logprobs.length > 0 ? { logprobs: probabilities(logprobs) } : {});
     return this.length - text.length;
-  }
-
-  /** What is said beside the text, such as a refusal or citations. */
-  beside(fields: JsonObject): void {
-    this.delta(fields);
   }
 
   /** @param isNext whether a part of the reasoning begins */
   thought(text: string, isNext: boolean): void {
     if (text === '' || !this.form.showsReasoning) return;
-    this.delta({ reasoning_content: isNext && this.hasThought ? PARAGRAPH + text : text });
-    this.hasThought = true;
+    const isLater = isNext && this.said.fields.reasoning_content !== undefined;
+    this.say({ reasoning_content: isLater ? PARAGRAPH + text : text });
   }
 
   /** Reasoning in the form that a caller can send back. */
   detail(fields: JsonObject): void {
-    if (this.form.showsReasoning) this.delta({ reasoning_details: [{ ...fields, index: this.details++ }] });
+    if (!this.form.showsReasoning) return;
+    const index = asList(this.said.fields.reasoning_details).length;
+    this.say({ reasoning_details: [{ ...fields, index }] });
   }
 
   /** Begins a call. @returns its index among the answer's calls */
-  call(id: unknown, type: CallType, name: string, input: string): number {
-    const call = { id, type, name, input };
+  call(call: SaidCall): number {
     const index = this.calls.push(call) - 1;
-    this.delta({ tool_calls: [{ index, ...callOf(call) }] });
+    this.say({ tool_calls: [{ index, ...callOf(call) }] });
     return index;
   }
 
@@ -131,14 +124,14 @@ export class AnswerWriter {
   input(index: number, text: string): void {
     const call = this.calls[index];
     if (!call || text === '') return;
-    call.input += text;
-    this.delta({ tool_calls: [{ index, [call.type]: { [INPUTS[call.type]]: text } }] });
+    this.calls[index] = { ...call, input: call.input + text };
+    this.say({ tool_calls: [{ index, [call.type]: { [INPUTS[call.type]]: text } }] });
   }
 
   /** The end of an answer. @param usage undefined if the upstream has reported none */
   finish(reason: string, usage: JsonObject | undefined): void {
     if (this.streams) {
-      this.delta({}, { finish_reason: reason });
+      this.say({}, { finish_reason: reason });
       if (this.form.asksUsage && usage) this.chunk([], usage);
       this.written.push(dataFrame(DONE));
       return;
@@ -146,8 +139,8 @@ export class AnswerWriter {
     const { message } = this;
     const logprobs = this.logprobs.length > 0 ? probabilities(this.logprobs) : null;
     const choices = [{ index: 0, message, logprobs, finish_reason: reason }];
-    const counted = usage ? { usage } : {};
-    this.answer = { status: 200, body: bytesOf({ ...this.headed('chat.completion'), choices, ...counted }) };
+    const completion = { ...this.head, object: 'chat.completion', choices, ...(usage ? { usage } : {}) };
+    this.answer = { status: 200, body: bytesOf(completion) };
   }
 
   /**
@@ -174,8 +167,12 @@ export class AnswerWriter {
     return { role: 'assistant', content, refusal, ...others, ...tool_calls };
   }
 
-  /** @param more members of the choice */
-  private delta(delta: JsonObject, more: JsonObject = {}): void {
+  /**
+   * Adds to the message. Texts and calls have methods of their own.
+   *
+   * @param more members of the choice
+   */
+  say(delta: JsonObject, more: JsonObject = {}): void {
     this.said.add(delta);
     this.hasSaid = true;
     this.begin();
@@ -185,13 +182,8 @@ export class AnswerWriter {
   private chunk(choices: readonly JsonObject[], usage: JsonObject | null = null): void {
     if (!this.streams) return;
     const counted = this.form.asksUsage ? { usage } : {};
-    const chunk = { ...this.headed('chat.completion.chunk'), choices, ...counted };
+    const chunk = { ...this.head, object: 'chat.completion.chunk', choices, ...counted };
     this.written.push(dataFrame(JSON.stringify(chunk)));
-  }
-
-  private headed(object: string): JsonObject {
-    const { id, created, ...head } = this.head;
-    return { id, object, created, ...head };
   }
 }
 

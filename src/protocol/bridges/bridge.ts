@@ -21,6 +21,15 @@ export interface KeptOutput {
   readonly json: string;
 }
 
+/** An output that is sent instead of messages, into which a client may have divided the answer. */
+export interface SentOutput extends KeptOutput {
+  /** The calls of these messages; absent if it replaces one. */
+  readonly calls?: readonly JsonObject[];
+}
+
+/** By index of an assistant message, what is sent instead of it; undefined if that is not known. */
+export type KeptOutputs = (index: number) => SentOutput | undefined;
+
 /** The output of a complete answer, and the message of chat that the caller gets. */
 export interface CompleteAnswer extends KeptOutput {
   readonly message: JsonObject;
@@ -35,8 +44,6 @@ export interface BridgeRefusal {
 
 /** A body of the other API. */
 export interface BridgedBody {
-  /** Below the upstream's base URL. */
-  readonly path: string;
   readonly headers: readonly (readonly [name: string, value: string])[];
   /** A header, and a name to add to its list, beside the caller's. */
   readonly listed?: readonly [header: string, name: string] | undefined;
@@ -106,15 +113,6 @@ export interface Bridge {
   readonly api: BridgedApi;
   /** Names what keeps a request on chat; undefined if it can be bridged. */
   obstacle(chat: ChatBody): string | undefined;
-  /**
-   * Writes the body of the other API.
-   *
-   * @param kept the output that the assistant message at an index of `chat.messages` was made from,
-   *   to be sent instead of it; undefined if it is not known
-   */
-  body(
-    chat: ChatBody,
-    kept: (index: number) => KeptOutput | undefined,
-    options: BridgeOptions,
-  ): BridgedBody | BridgeRefusal;
+  /** Writes the body of the other API. */
+  body(chat: ChatBody, kept: KeptOutputs, options: BridgeOptions): BridgedBody | BridgeRefusal;
 }

@@ -4,8 +4,25 @@
  * none that says something is lost without a word.
  */
 import { wordsOf } from '../../lib/elements.ts';
-import { asObject, asObjects, type JsonObject } from '../../lib/json.ts';
+import { asObjects, type JsonObject } from '../../lib/json.ts';
 import type { BridgeOptions, BridgeRefusal, ChatBody } from './bridge.ts';
+import { SentCalls } from './sent-calls.ts';
+import { ShortNames } from './short-names.ts';
+
+/** What the writers of one body share. */
+export interface Writing {
+  readonly options: BridgeOptions;
+  readonly names: ShortNames;
+  readonly calls: SentCalls;
+  /** Gets codes of what is not said. */
+  readonly notices: Set<string>;
+}
+
+/** @param fits see `ShortNames` */
+export function writingOf(options: BridgeOptions, fits?: (name: string) => boolean): Writing {
+  const names = new ShortNames(options.sha256, fits);
+  return { options, names, calls: new SentCalls(names), notices: new Set() };
+}
 
 /** Whether a member says anything. */
 export function says(value: unknown): boolean {
@@ -18,7 +35,7 @@ export function saying(fields: JsonObject): JsonObject {
 }
 
 /** A member with its value; none if the value is empty. */
-export function member(name: string, value: JsonObject): JsonObject {
+export function member(name: string, value: unknown): JsonObject {
   return isEmpty(value) ? {} : { [name]: value };
 }
 
@@ -59,32 +76,30 @@ export function fieldTable(names: Readonly<Record<Fate, string>>, others: FieldT
   return { fates: new Map(fates), others };
 }
 
-/** The parameters of a chat body that say something. */
-interface SaidFields {
-  readonly same: JsonObject;
-  /** The first parameter that keeps the request on chat. */
-  readonly obstacle?: string | undefined;
-  readonly refusal?: BridgeRefusal | undefined;
+/** The parameters of a fate that say something. */
+function saidOf(chat: ChatBody, { fates, others }: FieldTable, fate: Fate): [name: string, value: unknown][] {
+  const said = Object.entries(chat).filter(([name]) => (fates.get(name) ?? others) === fate);
+  return said.filter(([name, value]) => says(value) && IDLE[name]?.(value) !== true);
 }
 
 /** @param notices gets the code of each parameter that is dropped */
-export function fieldsIn(chat: ChatBody, { fates, others }: FieldTable, notices: Set<string>): SaidFields {
-  const said = Object.entries(chat).filter(([name, value]) => says(value) && IDLE[name]?.(value) !== true);
-  const of = (fate: Fate) => said.filter(([name]) => (fates.get(name) ?? others) === fate);
-  for (const [name] of of('dropped')) notices.add(`${name}_dropped`);
-  const obstacle = of('chat')[0]?.[0];
-  const refused = of('refused')[0]?.[0] ?? obstacle;
-  return {
-    same: Object.fromEntries(of('same')),
-    obstacle,
-    refusal: refused === undefined ? undefined : fates.has(refused) ? unsupported(refused) : unknown(refused),
-  };
+export function fieldsIn(
+  chat: ChatBody,
+  table: FieldTable,
+  notices: Set<string>,
+): { readonly same: JsonObject; readonly refusal?: BridgeRefusal } {
+  for (const [name] of saidOf(chat, table, 'dropped')) notices.add(`${name}_dropped`);
+  const same = Object.fromEntries(saidOf(chat, table, 'same'));
+  const [refused] = [...saidOf(chat, table, 'refused'), ...saidOf(chat, table, 'chat')];
+  if (!refused) return { same };
+  const [name] = refused;
+  return { same, refusal: table.fates.has(name) ? unsupported(name) : unknown(name) };
 }
 
 /** What neither of the other APIs can answer. See `Bridge`. */
 export function obstacleIn(chat: ChatBody, table: FieldTable): string | undefined {
-  const { obstacle } = fieldsIn(chat, table, new Set());
-  if (obstacle !== undefined || chat.messages.some(hasAudio)) return obstacle ?? 'audio';
+  const [obstacle] = saidOf(chat, table, 'chat');
+  if (obstacle || chat.messages.some(hasAudio)) return obstacle?.[0] ?? 'audio';
   return chat.messages.some(isLegacy) ? 'functions' : undefined;
 }
 
@@ -126,19 +141,4 @@ export function hasOthers(value: JsonObject, known: ReadonlySet<string>): boolea
 /** The calls of an assistant message. */
 export function callsIn({ tool_calls }: JsonObject): JsonObject[] {
   return asObjects(tool_calls);
-}
-
-/** What the caller asks for in the answer. */
-export interface AskedForm {
-  /** Whether it asks for the usage of a stream: then each chunk has the member. */
-  readonly asksUsage: boolean;
-  /** See `BridgeOptions`. */
-  readonly showsReasoning: boolean;
-}
-
-export function formOf(
-  { stream_options }: ChatBody,
-  { showsReasoning }: Pick<BridgeOptions, 'showsReasoning'>,
-): AskedForm {
-  return { asksUsage: asObject(stream_options).include_usage === true, showsReasoning };
 }

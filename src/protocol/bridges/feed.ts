@@ -5,8 +5,15 @@ import type { AnswerFault } from '../answers/answer-format.ts';
 import { bodyFault } from '../answers/said-fault.ts';
 import { Block, beginsAsEvents, type Frame } from '../answers/sse.ts';
 import { AnswerWriter, refusalOf } from './answer-writer.ts';
-import type { AnswerReader, BridgedAnswer, BridgedStream, CompleteAnswer, KeptOutput } from './bridge.ts';
-import type { AskedForm } from './chat-fields.ts';
+import type {
+  AnswerReader,
+  BridgedAnswer,
+  BridgedStream,
+  BridgeOptions,
+  ChatBody,
+  CompleteAnswer,
+  KeptOutput,
+} from './bridge.ts';
 
 /**
  * Reads one answer. A stream that breaks off has no finish chunk: then the reader of chat reports
@@ -38,15 +45,13 @@ export abstract class AnswerFeed implements BridgedStream {
     return this.writer.frames();
   }
 
-  /** Takes the events of an upstream that only streams. */
-  events(bytes: Uint8Array): void {
-    for (const frame of new Block(concat([bytes, BLANK_LINE])).frames()) this.push(frame);
-  }
-
-  /** @param output of a complete answer */
-  protected finish(reason: string, usage: JsonObject | undefined, output: KeptOutput | undefined): void {
+  /**
+   * @param output of a complete answer
+   * @param reason absent if the model has ended the answer
+   */
+  protected finish(usage: JsonObject | undefined, output?: KeptOutput, reason?: string): void {
     this.isOver = true;
-    this.writer.finish(reason, usage);
+    this.writer.finish(reason ?? (this.writer.calls.length > 0 ? 'tool_calls' : 'stop'), usage);
     this.kept = output && { ...output, message: this.writer.message };
   }
 
@@ -65,13 +70,19 @@ const BLANK_LINE = new Uint8Array([0x0a, 0x0a]);
 const decoder = new TextDecoder();
 
 /** @param feedOf what reads one answer */
-export function readerOf(form: AskedForm, feedOf: (writer: AnswerWriter) => AnswerFeed): AnswerReader {
+export function readerOf(
+  { stream_options }: ChatBody,
+  { showsReasoning }: BridgeOptions,
+  feedOf: (writer: AnswerWriter) => AnswerFeed,
+): AnswerReader {
+  const form = { asksUsage: asObject(stream_options).include_usage === true, showsReasoning };
   return {
     answer(json) {
       const writer = new AnswerWriter(form, false);
       const feed = feedOf(writer);
-      if (beginsAsEvents(decoder.decode(json.subarray(0, LONGEST_BEGINNING)))) feed.events(json);
-      else feed.whole(json);
+      if (!beginsAsEvents(decoder.decode(json.subarray(0, LONGEST_BEGINNING)))) feed.whole(json);
+      // The events of an upstream that only streams.
+      else for (const frame of new Block(concat([json, BLANK_LINE])).frames()) feed.push(frame);
       return { ...writer.answer, kept: feed.kept };
     },
     error: (body, status) => refusalOf(bodyFault(decoder.decode(body), status), status).body,

@@ -8,7 +8,7 @@ import { jsonBytes, type Weight } from '../../memory/conversation/message.ts';
 import { isThinking, weightOfThinking } from '../chat/reasoning.ts';
 import type { ShownAnswers } from '../chat/shown-answers.ts';
 import { nameOf } from '../tool-choice.ts';
-import type { BridgedApi, CompleteAnswer, KeptOutput } from './bridge.ts';
+import type { BridgedApi, CompleteAnswer, KeptOutput, SentOutput } from './bridge.ts';
 import { callsIn } from './chat-fields.ts';
 
 /** What an answer says: digests of its calls and of its text; empty if it has none. */
@@ -49,13 +49,10 @@ export function textOfOutputs(outputs: readonly ShownOutput[]): string {
 
 /** See `textOfOutputs`. */
 export function outputsOfText(stored: string): ShownOutput[] {
-  const lines = stored.split('\n');
-  const outputs: ShownOutput[] = [];
-  for (let at = 0; at + 1 < lines.length; at += 2) {
-    const [api, calls = '', text = ''] = lines[at]?.split(' ') ?? [];
-    outputs.push({ api: api as KeptOutput['api'], calls, text, json: lines[at + 1] ?? '' });
-  }
-  return outputs;
+  const found = stored.matchAll(/^(\w+) (\w*) (\w*)\n([^\n]*)\n/gm);
+  return Array.from(found, ([, api, calls = '', text = '', json = '']) => {
+    return { api: api as BridgedApi, calls, text, json };
+  });
 }
 
 function saidIn(messages: readonly JsonObject[], sha256: Sha256): Said {
@@ -63,11 +60,9 @@ function saidIn(messages: readonly JsonObject[], sha256: Sha256): Said {
     const { arguments: args, input } = asObject(call.function ?? call.custom);
     return [call.id, nameOf(call), typeof args === 'string' ? (parseJson(args) ?? args) : (args ?? input)];
   });
-  const text = messages.map(textIn).join('').trim();
-  return {
-    calls: calls.length === 0 ? '' : sha256(JSON.stringify(calls)),
-    text: text === '' ? '' : sha256(text),
-  };
+  const hash = (text: string): string => (text === '' ? '' : sha256(text));
+  const said = calls.length > 0 ? JSON.stringify(calls) : '';
+  return { calls: hash(said), text: hash(messages.map(textIn).join('').trim()) };
 }
 
 function textIn({ content }: JsonObject): string {
@@ -78,33 +73,6 @@ function textIn({ content }: JsonObject): string {
 
 /** The output of a message whose answer has begun in the message before it. */
 const NOTHING = '[]';
-
-/** An output that is sent instead of messages. */
-export interface SentOutput {
-  /** JSON with commas between: its items or blocks. */
-  readonly elements: string;
-  /** Its calls, in the caller's words. */
-  readonly calls: readonly JsonObject[];
-}
-
-/**
- * What is sent instead of a message, and of those after it, into which a client may have divided
- * the answer; undefined where the message itself is sent.
- */
-export function sentOutput(
-  messages: readonly JsonObject[],
-  kept: (index: number) => KeptOutput | undefined,
-  index: number,
-  api: BridgedApi,
-): SentOutput | undefined {
-  const output = kept(index);
-  if (output?.api !== api) return undefined;
-  const elements = output.json.slice(1, -1);
-  if (output.json === NOTHING) return { elements, calls: [] };
-  let end = index + 1;
-  while (end < messages.length && kept(end)?.json === NOTHING) end++;
-  return { elements, calls: messages.slice(index, end).flatMap(callsIn) };
-}
 
 /** The outputs that led to an answer of the caller's array: of its rounds, and its own. */
 export interface AnswerOutputs {
@@ -127,15 +95,16 @@ export function outputsIn(
   shown: ShownAnswers,
   rounds: readonly ShownOutput[],
   sha256: Sha256,
-): ReadonlyMap<number, KeptOutput> {
-  const found = new Map<number, KeptOutput>();
+): ReadonlyMap<number, SentOutput> {
+  const found = new Map<number, SentOutput>();
   if (answers.length + rounds.length === 0) return found;
   const said = messages.flatMap(({ role }, index) => (role === 'assistant' ? [index] : []));
   const take = (indices: readonly number[], output: ShownOutput | undefined): boolean => {
     const whole = indices.map((index) => asObject(messages[index]));
     if (!output || whole.length === 0 || !isShownAs(output, saidIn(whole, sha256))) return false;
-    for (const [place, index] of indices.entries())
-      found.set(index, place === 0 ? output : { api: output.api, json: NOTHING });
+    const { api, json } = output;
+    for (const index of indices) found.set(index, { api, json: NOTHING, calls: [] });
+    found.set(indices[0] ?? -1, { api, json, calls: whole.flatMap(callsIn) });
     return true;
   };
   for (const output of rounds.toReversed()) {

@@ -41,19 +41,16 @@ export class SentCalls {
   /** The call that a result answers. One that answers none says so with its own id. */
   answered(id: unknown): SentCall {
     const calls = this.last.get(id) ?? [];
-    return (calls.length > 1 ? calls.shift() : calls[0]) ?? { id: this.known(id), isCustom: false };
+    const call = calls.length > 1 ? calls.shift() : calls[0];
+    return call ?? { id: this.names.short(id, 'call_'), isCustom: false };
   }
 
-  /** An id that comes once, or for the first time. A missing one stays missing. */
-  known(id: unknown): unknown {
-    return typeof id === 'string' ? this.names.short(id, 'call_') : id;
-  }
-
+  /** A missing id stays missing. */
   private fresh(id: unknown, isKept: boolean): unknown {
     if (typeof id !== 'string') return id;
     const count = this.counts.get(id) ?? 0;
     this.counts.set(id, count + 1);
-    if (count > 0) return this.names.again(id, 'call_', count);
-    return isKept ? id : this.known(id);
+    if (count > 0) return this.names.hashed(`${id} ${count}`, 'call_');
+    return isKept ? id : this.names.short(id, 'call_');
   }
 }

@@ -4,43 +4,34 @@
  */
 import { asObject, asString, isObject, type JsonObject, parseObject } from '../../../lib/json.ts';
 import { bodyFault, saidFault } from '../../answers/said-fault.ts';
-import type { Frame } from '../../answers/sse.ts';
 import { isThinking } from '../../chat/reasoning.ts';
 import { levels } from '../../json/outline.ts';
 import { fieldOf, jsonOf, scanObject, textOf } from '../../json/spans.ts';
 import { GatheredBlock, isBlank } from '../../messages/answer-blocks.ts';
+import { isWhole } from '../../messages/calls.ts';
 import { errorIn, statusOf } from '../../messages/errors.ts';
 import { runUsageOf, usageWith } from '../../messages/usage.ts';
 import type { AnswerWriter } from '../answer-writer.ts';
-import type { BridgeOptions, KeptOutput } from '../bridge.ts';
-import { member, saying } from '../chat-fields.ts';
+import type { KeptOutput } from '../bridge.ts';
+import { member, saying, type Writing } from '../chat-fields.ts';
 import { AnswerFeed } from '../feed.ts';
-import type { ShortNames } from '../short-names.ts';
 import { detailOf } from './thinking.ts';
 
 /** What an answer is read with. */
-export interface Reading {
-  readonly names: ShortNames;
-  readonly options: Pick<BridgeOptions, 'now'>;
-}
+type Reading = Pick<Writing, 'names' | 'options'>;
 
 /** A block that is being written, and the index of its call. */
 interface OpenBlock {
   readonly gathered: GatheredBlock;
   readonly call: number | undefined;
-  /** Whether events have said anything of its input. */
-  hasInput: boolean;
   isClosed: boolean;
 }
 
-/** Blocks that some servers begin with their first delta, by its type. */
-const BEGUN: ReadonlyMap<unknown, JsonObject> = new Map([
+/** By the type of a delta, the block that some servers begin with it. */
+const BEGUN = new Map<unknown, JsonObject>([
   ['text_delta', { type: 'text', text: '' }],
   ['thinking_delta', { type: 'thinking', thinking: '' }],
 ]);
-
-/** The reasons after which an answer can be sent back as it is. */
-const COMPLETE: ReadonlySet<unknown> = new Set(['end_turn', 'stop_sequence', 'tool_use']);
 
 /** Reasons for which chat has another word than `stop`. */
 const REASONS: ReadonlyMap<unknown, string> = new Map([
@@ -100,7 +91,7 @@ export class MessageFeed extends AnswerFeed {
     this.take({ type: 'message_stop' });
   }
 
-  protected take(event: JsonObject, _?: Frame): void {
+  protected take(event: JsonObject): void {
     const { type, index } = event;
     if (errorIn(event) !== undefined) {
       const fault = saidFault(event);
@@ -108,10 +99,9 @@ export class MessageFeed extends AnswerFeed {
     } else if (type === 'message_start') {
       const message = asObject(event.message);
       this.usage = usageWith(this.usage, message.usage);
-      const { id, model, usage } = message;
-      const service_tier = TIERS.get(asObject(usage).service_tier);
+      const service_tier = TIERS.get(asObject(message.usage).service_tier);
       // The API gives no time.
-      this.writer.open({ id, created: this.reading.options.now?.() ?? 0, model, service_tier });
+      this.writer.open({ ...message, service_tier }, this.reading.options.now?.() ?? 0);
       this.writer.begin();
     } else if (type === 'content_block_start') this.open(index, asObject(event.content_block));
     else if (type === 'content_block_delta') this.add(index, asObject(event.delta));
@@ -127,9 +117,14 @@ export class MessageFeed extends AnswerFeed {
     const { type, id, name } = block;
     this.isNext ||= type === 'text' && this.before !== 'text';
     this.before = type;
-    const called = this.reading.names.long(asString(name));
-    const call = type === 'tool_use' ? this.writer.call(id, 'function', called, '') : undefined;
-    const open = { gathered: new GatheredBlock(block), call, hasInput: false, isClosed: false };
+    const called = {
+      id,
+      type: 'function',
+      name: this.reading.names.long(asString(name)),
+      input: '',
+    } as const;
+    const call = type === 'tool_use' ? this.writer.call(called) : undefined;
+    const open = { gathered: new GatheredBlock(block), call, isClosed: false };
     this.blocks.push(open);
     this.byIndex.set(index, open);
     if (type === 'text') this.say(asString(block.text));
@@ -147,7 +142,6 @@ export class MessageFeed extends AnswerFeed {
       this.writer.thought(asString(delta.thinking), asString(gathered.block.thinking) === '');
     // The first one may be empty.
     if (delta.partial_json === '') return;
-    open.hasInput ||= delta.partial_json !== undefined;
     if (call !== undefined) this.writer.input(call, asString(delta.partial_json));
     gathered.add(delta);
   }
@@ -156,8 +150,9 @@ export class MessageFeed extends AnswerFeed {
   private close(open: OpenBlock | undefined): void {
     if (!open || open.isClosed) return;
     open.isClosed = true;
-    const { gathered, call, hasInput } = open;
-    if (call !== undefined && !hasInput) this.writer.input(call, gathered.input ?? '{}');
+    const { gathered, call } = open;
+    if (call !== undefined && this.writer.calls[call]?.input === '')
+      this.writer.input(call, gathered.input ?? '{}');
     const detail = detailOf(gathered.block);
     if (detail) this.writer.detail(detail);
   }
@@ -170,16 +165,16 @@ export class MessageFeed extends AnswerFeed {
   private ended(): void {
     const { stop_reason: reason, stop_details } = this.stop;
     if (reason === 'refusal')
-      this.writer.beside({ refusal: asString(asObject(stop_details).explanation) || REFUSED });
+      this.writer.say({ refusal: asString(asObject(stop_details).explanation) || REFUSED });
     for (const open of this.blocks) this.close(open);
-    const finish = REASONS.get(reason) ?? (this.writer.calls.length > 0 ? 'tool_calls' : 'stop');
     if (reason === 'pause_turn') this.fail(saidFault({ error: PAUSED }), 502);
-    else this.finish(finish, usageOf(this.usage), COMPLETE.has(reason) ? this.output() : undefined);
+    else this.finish(usageOf(this.usage), isWhole(reason) ? this.output() : undefined, REASONS.get(reason));
   }
 
   /** The blocks as the API takes them back; undefined if it would not. */
   private output(): KeptOutput | undefined {
-    const said = this.blocks.map(({ gathered }) => gathered).filter(({ block }) => says(block));
+    const blocks = this.blocks.map(({ gathered }) => gathered);
+    const said = blocks.filter(({ block }) => typeof block.type === 'string' && !isBlank(block));
     const last = said.at(-1);
     // What a call has as its input need not be JSON.
     const isTaken = said.every(({ input = '{}' }) => parseObject(input) !== undefined);
@@ -188,12 +183,9 @@ export class MessageFeed extends AnswerFeed {
   }
 }
 
-const says = (block: JsonObject): boolean => typeof block.type === 'string' && !isBlank(block);
-
-const TIERS: ReadonlyMap<unknown, string> = new Map([
-  ['standard', 'default'],
-  ['priority', 'priority'],
-]);
+const TIERS: ReadonlyMap<unknown, string> = new Map(
+  Object.entries({ standard: 'default', priority: 'priority' }),
+);
 
 /** The usage in chat's terms, where the prompt has all that was read. Absent stays absent. */
 function usageOf(usage: unknown): JsonObject | undefined {

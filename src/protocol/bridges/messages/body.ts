@@ -4,21 +4,21 @@
  * The marks of the prompt cache that the view has are kept: for Claude's models chat has the same
  * ones. Only a body without any gets Precis's here, if it may.
  */
-import { asObject, asObjects, asString, isObject, type JsonObject } from '../../../lib/json.ts';
+import { asNumber, asObject, asObjects, asString, isObject, type JsonObject } from '../../../lib/json.ts';
 import { claudeTermsOf } from '../../../memory/models/claude-terms.ts';
 import { longestAnswerOf } from '../../../memory/models/facts.ts';
 import { MARK_FIELD } from '../../messages/block.ts';
 import { withTrimmedEnd } from '../../messages/compaction.ts';
-import type { Bridge, BridgeOptions, ChatBody } from '../bridge.ts';
-import { fieldsIn, fieldTable, formOf, member, obstacleIn, saying, says } from '../chat-fields.ts';
+import type { Bridge, ChatBody } from '../bridge.ts';
+import { fieldsIn, fieldTable, member, obstacleIn, saying, says, writingOf } from '../chat-fields.ts';
 import { readerOf } from '../feed.ts';
-import { ShortNames } from '../short-names.ts';
 import { MessageFeed } from './answer.ts';
 import { withOwnMarks } from './marks.ts';
+import { marked } from './parts.ts';
 import { enforceable } from './schemas.ts';
 import { samplingFrom, thinkingFrom } from './thinking.ts';
 import { toolsFrom } from './tools.ts';
-import { messagesJson, turnsOf } from './turns.ts';
+import { isUnthought, turnsOf } from './turns.ts';
 
 const VERSION: readonly [string, string] = ['anthropic-version', '2023-06-01'];
 /** For files that the API has stored. */
@@ -55,68 +55,48 @@ export const messagesBridge: Bridge = {
     return obstacleIn(chat, FIELDS) ?? (isOther ? 'tools' : undefined);
   },
   body(chat, kept, options) {
-    const notices = new Set<string>();
+    const writing = writingOf(options, (name) => NAME.test(name));
+    const { names, notices } = writing;
     const { same, refusal } = fieldsIn(chat, FIELDS, notices);
     if (refusal) return refusal;
-    const names = new ShortNames(options.sha256, (name) => NAME.test(name));
-    const terms = claudeTermsOf(asString(chat.model));
-    const said = turnsOf(chat, kept, { names, notices, options, terms });
-    const { choice, isForced, tools } = toolsFrom(chat, terms, { names, notices, options });
-    const max_tokens = longestOf(chat, options);
-    const maxTokens = typeof max_tokens === 'number' ? max_tokens : 0;
-    const { showsReasoning, marksCache } = options;
-    const { isUnthought } = said;
-    const asked = { terms, maxTokens, isForced, showsReasoning, isUnthought, notices };
-    const { thinking, effort } = thinkingFrom(chat, asked);
-    const plain = { ...said, tools };
-    const isMarked = !marksCache || isObject(chat[MARK_FIELD]);
-    const body = isMarked ? plain : withOwnMarks(plain, asString(chat.model));
+    const model = asString(chat.model);
+    const terms = claudeTermsOf(model);
+    const { system, turns } = turnsOf(chat, kept, terms, writing);
+    const { choice, isForced, tools } = toolsFrom(chat, terms, writing);
+    const most = chat.max_completion_tokens ?? chat.max_tokens;
+    const max_tokens = most ?? options.longestAnswer ?? longestAnswerOf(model) ?? USUAL_ANSWER;
+    const asked = { terms, maxTokens: asNumber(max_tokens), isForced, isUnthought: () => isUnthought(turns) };
+    const { thinking, effort } = thinkingFrom(chat, asked, writing);
+    const plain = { tools, system, turns };
+    const isMarked = options.marksCache !== true || isObject(chat[MARK_FIELD]);
+    const body = isMarked ? plain : withOwnMarks(plain, model);
     const fields = {
       ...same,
       max_tokens,
-      ...(body.system.length > 0 ? { system: body.system } : {}),
-      ...(body.tools.length > 0 ? { tools: body.tools } : {}),
-      ...(choice ? { tool_choice: choice } : {}),
-      ...(thinking ? { thinking } : {}),
-      ...outputFrom(chat, effort, notices),
+      ...member('system', body.system),
+      ...member('tools', body.tools),
+      tool_choice: choice,
+      thinking,
+      ...member('output_config', saying({ effort, format: formatFrom(chat, notices) })),
       ...samplingFrom(chat, terms, thinking, notices),
       ...otherFields(chat, notices),
     };
-    const json = `${JSON.stringify(fields).slice(0, -1)},"messages":${messagesJson(body.turns)}}`;
+    const said = body.turns.map(({ role, blocks }) => `{"role":"${role}","content":[${blocks.join(',')}]}`);
+    const json = `${JSON.stringify(fields).slice(0, -1)},"messages":[${said.join(',')}]}`;
     const bytes = encoder.encode(json);
     return {
-      path: 'messages',
       headers: [VERSION],
       listed: /"source":\{"type":"file"/.test(json) ? FILES : undefined,
       body: chat.messages.at(-1)?.role === 'assistant' ? withTrimmedEnd(bytes) : bytes,
-      reader: readerOf(formOf(chat, options), (writer) => new MessageFeed({ names, options }, writer)),
+      reader: readerOf(chat, options, (writer) => new MessageFeed({ names, options }, writer)),
       notices: [...notices],
     };
   },
 };
 
-function longestOf(
-  { model, max_completion_tokens, max_tokens }: ChatBody,
-  { longestAnswer }: BridgeOptions,
-): unknown {
-  const said = max_completion_tokens ?? max_tokens;
-  return said ?? longestAnswer ?? longestAnswerOf(asString(model)) ?? USUAL_ANSWER;
-}
-
-function outputFrom(
-  { response_format }: ChatBody,
-  effort: string | undefined,
-  notices: Set<string>,
-): JsonObject {
-  const format = formatFrom(asObject(response_format), notices);
-  return member('output_config', saying({ effort, format }));
-}
-
 /** A type that nobody knows is sent, so that the API says what is wrong. */
-function formatFrom(
-  { type, json_schema, ...rest }: JsonObject,
-  notices: Set<string>,
-): JsonObject | undefined {
+function formatFrom({ response_format }: ChatBody, notices: Set<string>): JsonObject | undefined {
+  const { type, json_schema, ...rest } = asObject(response_format);
   if (type === 'json_object') notices.add('response_format_dropped');
   if (type === undefined || type === 'text' || type === 'json_object') return undefined;
   if (type !== 'json_schema') return { type, ...rest };
@@ -125,10 +105,9 @@ function formatFrom(
   return { type, schema: enforceable({ ...saying({ description }), ...schema }, notices) };
 }
 
-const TIERS: ReadonlyMap<unknown, string> = new Map([
-  ['auto', 'auto'],
-  ['default', 'standard_only'],
-]);
+const TIERS: ReadonlyMap<unknown, string> = new Map(
+  Object.entries({ auto: 'auto', default: 'standard_only' }),
+);
 
 function otherFields(chat: ChatBody, notices: Set<string>): JsonObject {
   const { stop, user, safety_identifier, service_tier, [MARK_FIELD]: mark } = chat;
@@ -140,9 +119,9 @@ function otherFields(chat: ChatBody, notices: Set<string>): JsonObject {
   if (says(service_tier) && tier === undefined) notices.add('service_tier_dropped');
   const user_id = user ?? safety_identifier;
   return {
-    ...(stops.length > 0 ? { stop_sequences: stops } : {}),
+    ...member('stop_sequences', stops),
     ...member('metadata', saying({ user_id })),
-    ...saying({ service_tier: tier }),
-    ...(isObject(mark) ? { [MARK_FIELD]: mark } : {}),
+    service_tier: tier,
+    ...marked(mark),
   };
 }

@@ -9,13 +9,11 @@ import { canFollow, MARK_FIELD, MESSAGES_MARKS } from '../../messages/block.ts';
 import { marksOfHead } from '../../messages/cache-marks.ts';
 import { isTooShort, movingPlaces } from '../../moving-marks.ts';
 import { withMark } from './parts.ts';
-import type { Turn } from './turns.ts';
+import type { Turn, Turns } from './turns.ts';
 
 /** What of a body can have marks. */
-interface Markable {
+interface Markable extends Turns {
   readonly tools: readonly JsonObject[];
-  readonly system: readonly JsonObject[];
-  readonly turns: readonly Turn[];
 }
 
 const MARK = JSON.parse(MESSAGES_MARKS.json) as JsonObject;
@@ -23,8 +21,7 @@ const MARK = JSON.parse(MESSAGES_MARKS.json) as JsonObject;
 /** A body that has any mark of its caller's keeps those alone. */
 export function withOwnMarks(body: Markable, model: string): Markable {
   const { tools, system, turns } = body;
-  const [head, instructions] = [tools, system].map((list) => JSON.stringify(list));
-  const texts = [head ?? '', instructions ?? '', ...turns.flatMap(({ blocks }) => blocks)];
+  const texts = [JSON.stringify(tools), JSON.stringify(system), ...turns.flatMap(({ blocks }) => blocks)];
   if (texts.some((text) => text.includes(`"${MARK_FIELD}":{`))) return body;
   const sizes = texts.map((text) => Buffer.byteLength(text));
   const all = sizes.reduce((sum, size) => sum + size, 0);

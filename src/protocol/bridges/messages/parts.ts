@@ -3,8 +3,10 @@
  * type that chat does not have is taken for a block, as gateways take it.
  */
 import { Buffer, isUtf8 } from 'node:buffer';
+import { wordsOf } from '../../../lib/elements.ts';
 import { asObject, asObjects, asString, isObject, type JsonObject } from '../../../lib/json.ts';
 import { inputText } from '../../call-input.ts';
+import { isThinking } from '../../chat/reasoning.ts';
 import { dataHeadOf } from '../../data-url.ts';
 import { MARK_FIELD } from '../../messages/block.ts';
 import { hasOthers, says } from '../chat-fields.ts';
@@ -13,8 +15,7 @@ import { hasOthers, says } from '../chat-fields.ts';
 export function blocksOf(content: unknown): JsonObject[] {
   if (!Array.isArray(content)) return textBlocks(inputText(content));
   return asObjects(content).flatMap((part) => {
-    const { [MARK_FIELD]: mark } = part;
-    return blocksOfPart(part).map((block) => (isObject(mark) ? { ...block, [MARK_FIELD]: mark } : block));
+    return blocksOfPart(part).map((block) => ({ ...block, ...marked(part[MARK_FIELD]) }));
   });
 }
 
@@ -81,29 +82,29 @@ function wordsIn(bytes: Buffer): string {
   return new TextDecoder(isWide ? 'utf-16le' : 'windows-1252').decode(bytes);
 }
 
-/** Members of the parts of chat. Parts of other types are sent as they are. */
-const OF_PARTS = new Map(
-  ['text', 'refusal', 'image_url', 'file'].map((type) => [
-    type,
-    new Set(['type', type, MARK_FIELD, 'prompt_cache_breakpoint']),
-  ]),
-);
+/** Types of the parts of chat, each with a member of its name. Others are sent as they are. */
+const TYPES = wordsOf('text refusal image_url file');
+const OF_PARTS = wordsOf('type cache_control prompt_cache_breakpoint');
 
 /** Notes what a block has no place for. */
 export function noteParts(content: unknown, notices: Set<string>): void {
   for (const part of asObjects(content)) {
+    const type = asString(part.type);
+    const { [type]: _, ...others } = part;
     const { detail = 'auto' } = asObject(part.image_url);
-    const known = OF_PARTS.get(asString(part.type));
     if (detail !== 'auto') notices.add('image_detail_dropped');
     if (says(part.prompt_cache_breakpoint)) notices.add('cache_marks_dropped');
-    if (known && hasOthers(part, known)) notices.add('part_fields_dropped');
+    if (TYPES.has(type) && hasOthers(others, OF_PARTS)) notices.add('part_fields_dropped');
   }
+}
+
+/** The member of a mark of the prompt cache; none if there is none. */
+export function marked(mark: unknown): JsonObject {
+  return isObject(mark) ? { [MARK_FIELD]: mark } : {};
 }
 
 /** Blocks with a mark after the last one that can bear it. */
 export function withMark(blocks: readonly JsonObject[], mark: unknown): JsonObject[] {
-  const at = isObject(mark) ? blocks.findLastIndex(({ type }) => !UNMARKABLE.has(type)) : -1;
-  return blocks.map((block, index) => (index === at ? { ...block, [MARK_FIELD]: mark } : block));
+  const at = blocks.findLastIndex((block) => !isThinking(block));
+  return blocks.map((block, index) => (index === at ? { ...block, ...marked(mark) } : block));
 }
-
-const UNMARKABLE: ReadonlySet<unknown> = new Set(['thinking', 'redacted_thinking']);

@@ -6,15 +6,10 @@ import { asObject, asObjects, asString, isObject, type JsonObject } from '../../
 import type { ClaudeTerms } from '../../../memory/models/claude-terms.ts';
 import { isThinking, PROVIDER_FIELDS, THINKING_BLOCKS } from '../../chat/reasoning.ts';
 import type { ChatBody } from '../bridge.ts';
-import { hasOthers, says } from '../chat-fields.ts';
+import { isEmpty, saying, says, type Writing } from '../chat-fields.ts';
 
 /** The shares of the answer's tokens that an effort may take, where a model takes a budget. */
-const SHARES: ReadonlyMap<string, number> = new Map([
-  ['minimal', 0.1],
-  ['low', 0.2],
-  ['medium', 0.5],
-  ['high', 0.8],
-]);
+const SHARES = new Map(Object.entries({ minimal: 0.1, low: 0.2, medium: 0.5, high: 0.8 }));
 const LEAST_BUDGET = 1_024;
 /** Above it, the vendor advises against answering within one connection. */
 const MOST_BUDGET = 32_000;
@@ -25,43 +20,38 @@ interface Asked {
   readonly maxTokens: number;
   /** Whether the model has to call a tool: then it can't be asked to think. */
   readonly isForced: boolean;
-  readonly showsReasoning: boolean;
-  /** See `Turns`. */
+  /** See `isUnthought`. */
   isUnthought(): boolean;
-  readonly notices: Set<string>;
 }
 
 interface ThinkingFields {
-  readonly thinking?: JsonObject;
-  readonly effort?: string;
+  readonly thinking?: JsonObject | undefined;
+  readonly effort?: string | undefined;
 }
-
-/** The members of `reasoning`, of other gateways, that are read. */
-const EFFORT = new Set(['effort']);
 
 /** `thinking` and `output_config.effort`. A caller's own `thinking` is passed on. */
 export function thinkingFrom(
   { thinking, reasoning, reasoning_effort }: ChatBody,
   asked: Asked,
+  { options: { showsReasoning }, notices }: Writing,
 ): ThinkingFields {
-  const { terms, isForced, showsReasoning, notices } = asked;
-  const display = showsReasoning ? { display: 'summarized' } : {};
-  if (hasOthers(asObject(reasoning), EFFORT)) notices.add('reasoning_fields_dropped');
-  const wished = asString(reasoning_effort ?? asObject(reasoning).effort) || undefined;
-  const own = isObject(thinking) ? { thinking } : undefined;
+  const { terms, isForced } = asked;
+  const { effort: ofGateway, ...others } = asObject(reasoning);
+  if (!isEmpty(saying(others))) notices.add('reasoning_fields_dropped');
+  const wished = asString(reasoning_effort ?? ofGateway) || undefined;
+  const own = isObject(thinking) ? thinking : undefined;
   if (wished === 'none' && !own) return leastThinking(terms, notices);
   if (terms.thinking === 'adaptive') {
-    const effort =
-      wished === undefined || wished === 'none' ? {} : { effort: effortOf(wished, terms, notices) };
+    const effort = effortOf(wished, terms, notices);
     const asks = wished !== undefined || (terms.thinksUnasked && showsReasoning);
-    if (own || !asks) return { ...own, ...effort };
-    if (!isForced) return { thinking: { type: 'adaptive', ...display }, ...effort };
-    if (!terms.thinksUnasked) notices.add('thinking_left_out');
-    return effort;
+    if (own || !asks) return { thinking: own, effort };
+    if (isForced && !terms.thinksUnasked) notices.add('thinking_left_out');
+    const display = showsReasoning ? { display: 'summarized' } : {};
+    return { thinking: isForced ? undefined : { type: 'adaptive', ...display }, effort };
   }
-  if (own || wished === undefined) return own ?? {};
-  const budget = budgetOf(wished, asked);
-  if (budget !== undefined) return { thinking: { type: 'enabled', budget_tokens: budget } };
+  if (own || wished === undefined) return { thinking: own };
+  const budget_tokens = budgetOf(wished, asked);
+  if (budget_tokens !== undefined) return { thinking: { type: 'enabled', budget_tokens } };
   notices.add('thinking_left_out');
   return {};
 }
@@ -75,7 +65,12 @@ function leastThinking({ thinksUnasked, off }: ClaudeTerms, notices: Set<string>
 
 const USUAL_EFFORTS = ['low', 'medium', 'high'];
 
-function effortOf(wished: string, { efforts }: ClaudeTerms, notices: Set<string>): string {
+function effortOf(
+  wished: string | undefined,
+  { efforts }: ClaudeTerms,
+  notices: Set<string>,
+): string | undefined {
+  if (wished === undefined || wished === 'none') return undefined;
   if (USUAL_EFFORTS.includes(wished) || efforts.includes(wished)) return wished;
   notices.add('reasoning_effort_changed');
   return wished === 'minimal' ? 'low' : 'high';
@@ -84,7 +79,7 @@ function effortOf(wished: string, { efforts }: ClaudeTerms, notices: Set<string>
 /** Undefined where the model can't think in this request. */
 function budgetOf(wished: string, { terms, maxTokens, isForced, isUnthought }: Asked): number | undefined {
   if (terms.thinking === 'never' || isForced || maxTokens <= LEAST_BUDGET || isUnthought()) return undefined;
-  const share = SHARES.get(wished) ?? SHARES.get('high') ?? 1;
+  const share = SHARES.get(wished) ?? 0.8;
   return Math.min(Math.max(Math.floor(maxTokens * share), LEAST_BUDGET), MOST_BUDGET);
 }
 

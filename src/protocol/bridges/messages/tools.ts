@@ -6,24 +6,18 @@ import { asList, asObject, asObjects, asString, isObject, type JsonObject } from
 import type { ClaudeTerms } from '../../../memory/models/claude-terms.ts';
 import { MARK_FIELD } from '../../messages/block.ts';
 import { LISTED, listIn, nameOf } from '../../tool-choice.ts';
-import type { BridgeOptions, ChatBody } from '../bridge.ts';
-import { isEmpty } from '../chat-fields.ts';
+import type { ChatBody } from '../bridge.ts';
+import { isEmpty, type Writing } from '../chat-fields.ts';
 import type { ShortNames } from '../short-names.ts';
+import { marked } from './parts.ts';
 import { enforceable } from './schemas.ts';
 
 interface ToolFields {
   readonly tools: readonly JsonObject[];
   /** Absent where it is the API's own. */
-  readonly choice?: JsonObject | undefined;
+  readonly choice?: JsonObject;
   /** Whether the model has to call a tool. */
   readonly isForced: boolean;
-}
-
-/** What the writers of tools share. */
-interface Writing {
-  readonly names: ShortNames;
-  readonly notices: Set<string>;
-  readonly options: Pick<BridgeOptions, 'leavesOutStrict'>;
 }
 
 /** `tools` and `tool_choice`. */
@@ -32,23 +26,21 @@ export function toolsFrom(
   { takesForced }: ClaudeTerms,
   writing: Writing,
 ): ToolFields {
-  const { names, notices } = writing;
   const all = asObjects(tools);
   if (all.length === 0) return { tools: [], isForced: false };
   const isListed = asObject(choice).type === LISTED;
   const { mode, tools: listed } = isListed ? listIn(choice) : { mode: choice };
   const allowed = Array.isArray(listed) ? new Set(listed.map(nameOf)) : undefined;
   const left = allowed ? all.filter((tool) => allowed.has(nameOf(tool))) : all;
-  const wished = chosen(mode, names);
+  const wished = chosen(mode, writing.names);
   const isForced = wished.type === 'any' || wished.type === 'tool';
-  if (isForced && !takesForced) notices.add('tool_choice_not_forced');
+  if (isForced && !takesForced) writing.notices.add('tool_choice_not_forced');
   const taken = isForced && !takesForced ? { type: 'auto' } : wished;
   const isSingle = parallel_tool_calls === false && taken.type !== 'none';
   const said = isSingle ? { ...taken, disable_parallel_tool_use: true } : taken;
-  const isDefault = said.type === 'auto' && !isSingle;
   return {
     tools: left.map((tool) => toolFrom(tool, writing)),
-    choice: isDefault ? undefined : said,
+    ...(said.type === 'auto' && !isSingle ? {} : { choice: said }),
     isForced: isForced && takesForced,
   };
 }
@@ -56,7 +48,6 @@ export function toolsFrom(
 /** @param mode a word, or the tool that has to be called */
 function chosen(mode: unknown, names: ShortNames): JsonObject {
   if (isObject(mode)) return { type: 'tool', name: names.short(nameOf(mode), 'tool_') };
-  if (mode === 'none') return { type: 'none' };
   // The API says what is wrong with any other word.
   return { type: mode === 'required' ? 'any' : (mode ?? 'auto') };
 }
@@ -64,16 +55,15 @@ function chosen(mode: unknown, names: ShortNames): JsonObject {
 function toolFrom(tool: JsonObject, { names, notices, options }: Writing): JsonObject {
   const { name: _, description, parameters, strict, [MARK_FIELD]: inside, ...rest } = asObject(tool.function);
   if (!isEmpty(rest)) notices.add('tool_fields_dropped');
-  const mark = tool[MARK_FIELD] ?? inside;
   const schema = objectSchema(asObject(parameters), notices);
   const isStrict = strict === true && !options.leavesOutStrict;
   if (strict === true && !isStrict) notices.add('strict_dropped');
   return {
     name: names.short(nameOf(tool), 'tool_'),
-    ...(typeof description === 'string' ? { description } : {}),
+    description: typeof description === 'string' ? description : undefined,
     input_schema: isStrict ? enforceable(schema, notices) : schema,
-    ...(isStrict ? { strict } : {}),
-    ...(isObject(mark) ? { [MARK_FIELD]: mark } : {}),
+    strict: isStrict || undefined,
+    ...marked(tool[MARK_FIELD] ?? inside),
   };
 }
 
@@ -93,16 +83,9 @@ function objectSchema(schema: JsonObject, notices: Set<string>): JsonObject {
   const required = variants.map((variant) => asList(variant.required));
   const isAll = union === 'allOf';
   const shared = required.flat().filter((name) => isAll || required.every((names) => names.includes(name)));
-  const own = asList(rest.required);
-  return objectSchema(
-    {
-      ...rest,
-      type: 'object',
-      properties: Object.assign({}, ...variants.map(({ properties }) => properties), rest.properties),
-      required: [...new Set([...own, ...shared])],
-    },
-    notices,
-  );
+  const properties = Object.assign({}, ...variants.map((variant) => variant.properties), rest.properties);
+  const all = [...new Set([...asList(rest.required), ...shared])];
+  return objectSchema({ ...rest, type: 'object', properties, required: all }, notices);
 }
 
 /** A variant that the schema defines elsewhere in itself. */

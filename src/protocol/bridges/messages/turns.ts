@@ -22,12 +22,9 @@ import type { ClaudeTerms } from '../../../memory/models/claude-terms.ts';
 import { inputText } from '../../call-input.ts';
 import { isThinking } from '../../chat/reasoning.ts';
 import { MARK_FIELD } from '../../messages/block.ts';
-import type { BridgeOptions, ChatBody, KeptOutput } from '../bridge.ts';
-import { callsIn, noteMembers } from '../chat-fields.ts';
-import { type SentOutput, sentOutput } from '../kept-outputs.ts';
-import { SentCalls } from '../sent-calls.ts';
-import type { ShortNames } from '../short-names.ts';
-import { blocksOf, noteParts, withMark } from './parts.ts';
+import type { ChatBody, KeptOutputs, SentOutput } from '../bridge.ts';
+import { callsIn, noteMembers, type Writing } from '../chat-fields.ts';
+import { blocksOf, marked, noteParts, withMark } from './parts.ts';
 import { echoedThinking } from './thinking.ts';
 
 /** The text of a turn that has none where there has to be one: at the beginning, or at the end. */
@@ -35,21 +32,10 @@ const NOTHING_SAID = JSON.stringify({ type: 'text', text: '(no message)' });
 /** The last turn after an answer, where a model continues none. */
 const CONTINUE: Turn = { role: 'user', blocks: [JSON.stringify({ type: 'text', text: CONTINUE_LINE })] };
 
-/** What the writers of turns share. */
-interface Writing {
-  readonly names: ShortNames;
-  readonly notices: Set<string>;
-  readonly options: Pick<BridgeOptions, 'leavesOutReasoning'>;
-  readonly terms: Pick<ClaudeTerms, 'takesSystem' | 'takesPrefill'>;
-  readonly calls: SentCalls;
-}
-
 /** Messages in the API's form. */
 export interface Turns {
   readonly system: readonly JsonObject[];
   readonly turns: readonly Turn[];
-  /** Whether the array ends in the results of a run of calls that does not begin with thinking. */
-  isUnthought(): boolean;
 }
 
 export interface Turn {
@@ -60,43 +46,40 @@ export interface Turn {
 
 export function turnsOf(
   { messages }: ChatBody,
-  kept: (index: number) => KeptOutput | undefined,
-  shared: Omit<Writing, 'calls'>,
+  kept: KeptOutputs,
+  { takesSystem, takesPrefill }: ClaudeTerms,
+  writing: Writing,
 ): Turns {
-  const writing: Writing = { ...shared, calls: new SentCalls(shared.names) };
-  noteMembers(messages, shared.notices);
-  for (const { content } of messages) noteParts(content, shared.notices);
+  const { notices } = writing;
+  noteMembers(messages, notices);
+  for (const { content } of messages) noteParts(content, notices);
   const first = messages.findIndex((message) => !isOfSystem(message));
   // A conversation of instructions alone has its last one as a message.
   const begin = first < 0 ? messages.length - 1 : first;
-  const system = messages.slice(0, begin).flatMap(saidBlocks);
   const turns: Turn[] = [];
-  let open = new UserTurn(writing);
+  let open: Said[] = [];
+  const close = (isAnswered: boolean): void => {
+    turns.push(...userTurns(open, turns.length === 0, isAnswered, notices));
+    open = [];
+  };
   for (const [index, message] of messages.entries()) {
     if (index < begin) continue;
     if (message.role !== 'assistant') {
-      open.add(first < 0 ? { ...message, role: 'user' } : message);
+      open.push(saidOf(message, first >= 0 && takesSystem, writing));
       continue;
     }
-    const output = sentOutput(messages, kept, index, 'messages');
-    const blocks = output ? keptBlocks(output, markIn(message), writing) : answerBlocks(message, writing);
-    const isAnswered = blocks.length > 0;
-    turns.push(...open.turns(turns.length === 0, isAnswered));
-    open = new UserTurn(writing);
-    if (isAnswered) turns.push({ role: 'assistant', blocks });
+    const output = kept(index);
+    const isKept = output?.api === 'messages';
+    const blocks = isKept ? keptBlocks(output, message, writing) : answerBlocks(message, writing);
+    close(blocks.length > 0);
+    if (blocks.length > 0) turns.push({ role: 'assistant', blocks });
   }
-  turns.push(...open.turns(turns.length === 0));
-  if (turns.at(-1)?.role === 'assistant' && !shared.terms.takesPrefill) {
+  close(true);
+  if (turns.at(-1)?.role === 'assistant' && !takesPrefill) {
     turns.push(CONTINUE);
-    shared.notices.add('continuation_asked');
+    notices.add('continuation_asked');
   }
-  return { system, turns, isUnthought: () => isUnthought(turns) };
-}
-
-/** The JSON of turns. */
-export function messagesJson(turns: readonly Turn[]): string {
-  const json = turns.map(({ role, blocks }) => `{"role":"${role}","content":[${blocks.join(',')}]}`);
-  return `[${json.join(',')}]`;
+  return { system: messages.slice(0, begin).flatMap(saidBlocks), turns };
 }
 
 const isOfSystem = ({ role }: JsonObject): boolean => role === 'system' || role === 'developer';
@@ -106,58 +89,51 @@ function saidBlocks({ content, [MARK_FIELD]: mark }: JsonObject): JsonObject[] {
   return withMark(blocksOf(content), mark);
 }
 
-/** The messages between two answers. */
-class UserTurn {
-  private readonly writing: Writing;
-  private readonly results: string[] = [];
-  private readonly said: string[] = [];
-  private readonly notes: string[] = [];
-  private isEmpty = true;
+/** A message between two answers: a result, a part of the user's turn, or one of the system. */
+interface Said extends Pick<Turn, 'blocks'> {
+  readonly role: 'tool' | 'user' | 'system';
+}
 
-  constructor(writing: Writing) {
-    this.writing = writing;
-  }
+function saidOf(message: JsonObject, takesSystem: boolean, writing: Writing): Said {
+  const isResult = message.role === 'tool';
+  const isNote = takesSystem && isOfSystem(message);
+  const blocks = isResult ? [resultOf(message, writing)] : saidBlocks(message);
+  const role = isResult ? 'tool' : isNote ? 'system' : 'user';
+  return { role, blocks: blocks.map((block) => JSON.stringify(block)) };
+}
 
-  add(message: JsonObject): void {
-    this.isEmpty = false;
-    if (message.role === 'tool') {
-      this.results.push(JSON.stringify(resultOf(message, this.writing)));
-      return;
-    }
-    const list = isOfSystem(message) && this.writing.terms.takesSystem ? this.notes : this.said;
-    list.push(...saidBlocks(message).map((block) => JSON.stringify(block)));
+/**
+ * The turns of the messages between two answers.
+ *
+ * @param isFirst whether they begin the conversation
+ * @param isAnswered false: the answer has no turn, and one of the system must be before one
+ */
+function userTurns(open: Said[], isFirst: boolean, isAnswered: boolean, notices: Set<string>): Turn[] {
+  const of = (role: Said['role']) => open.flatMap((said) => (said.role === role ? said.blocks : []));
+  const notes = of('system');
+  const own = [...of('tool'), ...of('user'), ...(isAnswered ? [] : notes.splice(0))];
+  if (own.length === 0 && notes.length > 0 && !isFirst) return [{ role: 'user', blocks: notes }];
+  if (own.length === 0 && (isFirst || open.length > 0)) {
+    notices.add('empty_turn_filled');
+    own.push(NOTHING_SAID);
   }
-
-  /**
-   * @param isFirst whether it begins the conversation
-   * @param isAnswered false: the answer has no turn, and one of the system must be before one
-   */
-  turns(isFirst: boolean, isAnswered = true): Turn[] {
-    if (!isAnswered) this.said.push(...this.notes.splice(0));
-    const own = [...this.results, ...this.said];
-    if (own.length === 0 && this.notes.length > 0 && !isFirst) return [{ role: 'user', blocks: this.notes }];
-    if (own.length === 0 && (isFirst || !this.isEmpty)) {
-      this.writing.notices.add('empty_turn_filled');
-      own.push(NOTHING_SAID);
-    }
-    const turns: Turn[] = own.length > 0 ? [{ role: 'user', blocks: own }] : [];
-    return this.notes.length > 0 ? [...turns, { role: 'system', blocks: this.notes }] : turns;
-  }
+  const turns: Turn[] = own.length > 0 ? [{ role: 'user', blocks: own }] : [];
+  return notes.length > 0 ? [...turns, { role: 'system', blocks: notes }] : turns;
 }
 
 /** The cache reads no marks inside of a result, so the last one is on the result itself. */
 function resultOf(
   { tool_call_id, content, [MARK_FIELD]: ofMessage }: JsonObject,
-  writing: Writing,
+  { calls }: Writing,
 ): JsonObject {
   const blocks = Array.isArray(content) ? blocksOf(content) : undefined;
   const mark = ofMessage ?? blocks?.flatMap(({ [MARK_FIELD]: inside }) => inside ?? []).at(-1);
   const plain = blocks?.map(({ [MARK_FIELD]: _, ...block }): JsonObject => block);
   return {
     type: 'tool_result',
-    tool_use_id: writing.calls.answered(tool_call_id).id,
+    tool_use_id: calls.answered(tool_call_id).id,
     content: plain ? unwrapped(plain) : inputText(content),
-    ...(isObject(mark) ? { [MARK_FIELD]: mark } : {}),
+    ...marked(mark),
   };
 }
 
@@ -181,9 +157,8 @@ function answerBlocks(message: JsonObject, writing: Writing): string[] {
   const thinking = writing.options.leavesOutReasoning ? [] : echoedThinking(message);
   const texts = calls.length > 0 ? said : withMark(said, mark);
   const ids = writing.calls.take(calls);
-  const uses = calls.map((call, at) =>
-    useOf(call, ids[at], at === calls.length - 1 ? mark : undefined, writing),
-  );
+  const last = calls.length - 1;
+  const uses = calls.map((call, at) => useOf(call, ids[at], at === last ? mark : undefined, writing));
   return [...[...thinking, ...texts].map((block) => JSON.stringify(block)), ...uses];
 }
 
@@ -193,11 +168,13 @@ function markIn({ content, [MARK_FIELD]: mark }: JsonObject): unknown {
 }
 
 /** What is kept is sent with its own bytes, unless something has to change in it. */
-function keptBlocks({ elements, calls }: SentOutput, mark: unknown, writing: Writing): string[] {
+function keptBlocks(output: SentOutput, message: JsonObject, writing: Writing): string[] {
+  const { json, calls = callsIn(message) } = output;
+  const mark = markIn(message);
   const ids = writing.calls.take(calls, true);
   const isSame = ids.every((id, at) => id === calls[at]?.id);
-  if (isSame && !isObject(mark)) return elements === '' ? [] : [elements];
-  const blocks = (parseJson(`[${elements}]`) as JsonObject[]).map((block) =>
+  if (isSame && !isObject(mark)) return json === '[]' ? [] : [json.slice(1, -1)];
+  const blocks = (parseJson(json) as JsonObject[]).map((block) =>
     block.type === 'tool_use' ? { ...block, id: ids.shift() } : block,
   );
   return withMark(blocks, mark).map((block) => JSON.stringify(block));
@@ -213,12 +190,12 @@ function useOf(call: JsonObject, id: unknown, mark: unknown, { names, notices }:
   const isInput = parseObject(text) !== undefined;
   if (!isInput && text !== '') notices.add('arguments_not_object');
   const whole = isInput ? text : JSON.stringify(text === '' ? {} : { input: text });
-  const head = { type: 'tool_use', id, name: names.short(asString(name), 'tool_') };
-  const marked = isObject(mark) ? `,"${MARK_FIELD}":${JSON.stringify(mark)}` : '';
-  return `${JSON.stringify(head).slice(0, -1)},"input":${whole}${marked}}`;
+  const use = { type: 'tool_use', id, name: names.short(asString(name), 'tool_'), ...marked(mark) };
+  return `${JSON.stringify(use).slice(0, -1)},"input":${whole}}`;
 }
 
-function isUnthought(turns: readonly Turn[]): boolean {
+/** Whether turns end in the results of a run of calls that does not begin with thinking. */
+export function isUnthought(turns: readonly Turn[]): boolean {
   const isRound = ({ blocks }: Turn): boolean => blocks[0]?.startsWith('{"type":"tool_result"') === true;
   const last = turns.at(-1);
   if (!last || !isRound(last)) return false;

@@ -3,21 +3,14 @@ import { asNumber, asObject, asString, isObject, type JsonObject, parseObject } 
 import type { AnswerFault } from '../../answers/answer-format.ts';
 import { saidFault } from '../../answers/said-fault.ts';
 import type { Frame } from '../../answers/sse.ts';
-import { FAILED } from '../../responses/failed.ts';
-import { isError } from '../../responses/stream.ts';
+import { isError, lastEvent } from '../../responses/stream.ts';
 import { OPENS } from '../../responses/stream-items.ts';
 import type { AnswerWriter } from '../answer-writer.ts';
 import { says } from '../chat-fields.ts';
 import { AnswerFeed } from '../feed.ts';
 import { AnswerDeltas } from './deltas.ts';
-import { type Asked, finishOf, keptOutput, outputIn, unpacked, usageFrom } from './items.ts';
+import { type Asked, keptOutput, outputIn, unpacked, usageFrom } from './items.ts';
 
-/** Events that end an answer, and its status if the response does not say a worse one. */
-const ENDS: ReadonlyMap<string, string> = new Map([
-  ['response.completed', 'completed'],
-  ['response.incomplete', 'incomplete'],
-  [FAILED, 'failed'],
-]);
 /** Statuses that are worse than `completed`. Any other may be the one that it began with. */
 const WORSE: ReadonlySet<unknown> = new Set(['incomplete', 'failed', 'cancelled']);
 
@@ -41,60 +34,50 @@ export class ResponseFeed extends AnswerFeed {
     if (!response) return;
     const { reason } = asObject(response.incomplete_details);
     const status = response.status ?? (says(reason) ? 'incomplete' : 'completed');
-    if (isError(response)) this.failed(response);
+    if (isError(response)) this.fail(...failureIn(response));
     else if (status !== 'failed' && !outputIn(response)) this.fail(saidFault({ error: NO_OUTPUT }), 502);
     else this.ended({ ...response, status });
   }
 
   protected take(event: JsonObject, frame: Frame): void {
     const type = asString(event.type);
-    const status = ENDS.get(type);
-    if (isError(event)) this.failed(event);
-    else if (status !== undefined) {
-      const response = asObject(event.response);
+    const response = asObject(event.response);
+    if (isError(event)) this.fail(...failureIn(event));
+    else if (lastEvent(frame)) {
+      const status = type.slice('response.'.length);
       const isWorse = status === 'completed' && WORSE.has(response.status);
-      this.ended({ ...response, ...(isWorse ? {} : { status }) });
-    } else if (OPENS.has(type)) this.open(event.response);
-    else if (type.startsWith('response.')) {
+      this.ended(isWorse ? response : { ...response, status });
+    } else if (OPENS.has(type)) {
+      if (!this.opened && isObject(event.response)) this.open(response);
+    } else if (type.startsWith('response.')) {
       this.writer.begin();
       this.deltas.take({ type, fields: event, data: frame.data ?? '', frame });
     }
   }
 
-  private open(response: unknown): void {
-    if (this.opened || !isObject(response)) return;
+  private open(response: JsonObject): void {
     this.opened = response;
-    this.head(response);
-  }
-
-  private head({ id, created_at, model, service_tier }: JsonObject): void {
-    this.writer.open({ id, created: Math.floor(asNumber(created_at)), model, service_tier });
+    this.writer.open(response, Math.floor(asNumber(response.created_at)));
   }
 
   private ended(response: JsonObject): void {
     const { status, error } = response;
-    if (status === 'failed' || says(error)) this.failed(response);
+    if (status === 'failed' || says(error)) this.fail(...failureIn(response));
     else if (status === 'incomplete' || status === 'completed') this.say(response, status === 'incomplete');
     else this.fail(saidFault({ error: `${NOT_COMPLETE}${status}.` }), 502);
   }
 
   private say(response: JsonObject, isCut: boolean): void {
-    this.head({ ...this.opened, ...response, ...idOf(this.opened) });
+    // Chunks have one id, even if the upstream's last event has another one.
+    const { id, created_at } = { ...response, ...this.opened };
+    this.open({ ...this.opened, ...response, id, created_at });
     const output = this.deltas.takeOutput(outputIn(response) ?? [], isCut);
     const items = output.flatMap((item) => unpacked(item, this.asked));
-    const kept = isCut ? undefined : keptOutput(items, this.asked);
-    this.finish(finishOf(response, this.writer.calls.length), usageFrom(response.usage), kept);
+    const usage = usageFrom(response.usage);
+    const { reason } = asObject(response.incomplete_details);
+    if (isCut) this.finish(usage, undefined, reason === 'content_filter' ? reason : 'length');
+    else this.finish(usage, keptOutput(items, this.asked));
   }
-
-  private failed(said: JsonObject): void {
-    const { fault, status } = failure(said);
-    this.fail(fault, status);
-  }
-}
-
-/** Chunks have one id, even if the upstream's last event has another one. */
-function idOf(opened: JsonObject | undefined): JsonObject {
-  return opened?.id === undefined ? {} : { id: opened.id, created_at: opened.created_at };
 }
 
 /** Codes of a failed response by which the caller has to change its request. */
@@ -108,7 +91,7 @@ const TYPES: ReadonlyMap<number, string> = new Map([
 ]);
 
 /** The error of a response that has failed, or of an event, and its status of HTTP in chat. */
-function failure(said: JsonObject): { readonly fault: AnswerFault; readonly status: number } {
+function failureIn(said: JsonObject): [fault: AnswerFault, status: number] {
   const { type: event, sequence_number: _, ...fields } = said;
   const found = fields.error ?? (event === 'error' ? fields : {});
   const error = typeof found === 'string' ? { message: found } : asObject(found);
@@ -116,5 +99,5 @@ function failure(said: JsonObject): { readonly fault: AnswerFault; readonly stat
   const [ofType = 500] = [...TYPES].find(([, known]) => known === error.type) ?? [];
   const status = LIMITS.has(code) ? 429 : LASTING.test(code) ? 400 : ofType;
   const type = TYPES.get(status) ?? 'server_error';
-  return { fault: saidFault({ error: { type, ...error } }), status };
+  return [saidFault({ error: { type, ...error } }), status];
 }

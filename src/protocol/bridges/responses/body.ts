@@ -7,10 +7,18 @@
 import { asList, asObject, asString, isObject, type JsonObject } from '../../../lib/json.ts';
 import { mayReason } from '../../../memory/models/upstream-apis.ts';
 import { nameOf } from '../../tool-choice.ts';
-import type { Bridge, BridgeOptions, ChatBody } from '../bridge.ts';
-import { fieldsIn, fieldTable, formOf, member, obstacleIn, saying, says } from '../chat-fields.ts';
+import type { Bridge, ChatBody } from '../bridge.ts';
+import {
+  fieldsIn,
+  fieldTable,
+  member,
+  obstacleIn,
+  saying,
+  says,
+  type Writing,
+  writingOf,
+} from '../chat-fields.ts';
 import { readerOf } from '../feed.ts';
-import { ShortNames } from '../short-names.ts';
 import { ResponseFeed } from './answer.ts';
 import { inputOf } from './messages.ts';
 import { choiceFrom, formatFrom, toolFrom, webSearchFrom } from './tools.ts';
@@ -39,61 +47,50 @@ export const responsesBridge: Bridge = {
   api: 'responses',
   obstacle: (chat) => obstacleIn(chat, FIELDS),
   body(chat, kept, options) {
-    const notices = new Set<string>();
+    const writing = writingOf(options);
+    const { names, notices } = writing;
     const { same, refusal } = fieldsIn(chat, FIELDS, notices);
     if (refusal) return refusal;
-    const names = new ShortNames(options.sha256);
-    const fields = { ...same, ...fieldsFrom(chat, options, names, notices) };
-    const input = inputOf(chat, kept, options, { names, notices });
-    const json = `${JSON.stringify(fields).slice(0, -1)},"input":${input}}`;
+    const fields = { ...same, ...fieldsFrom(chat, writing) };
+    const json = `${JSON.stringify(fields).slice(0, -1)},"input":${inputOf(chat, kept, writing)}}`;
     const asked = { names, tools: new Set(asList(chat.tools).map(nameOf)) };
-    const reader = readerOf(formOf(chat, options), (writer) => new ResponseFeed(asked, writer));
-    return { path: 'responses', headers: [], body: encoder.encode(json), reader, notices: [...notices] };
+    const reader = readerOf(chat, options, (writer) => new ResponseFeed(asked, writer));
+    return { headers: [], body: encoder.encode(json), reader, notices: [...notices] };
   },
 };
 
 /** The members that are written in another form. */
-function fieldsFrom(
-  chat: ChatBody,
-  { showsReasoning }: BridgeOptions,
-  names: ShortNames,
-  notices: Set<string>,
-): JsonObject {
+function fieldsFrom(chat: ChatBody, { options, names, notices }: Writing): JsonObject {
+  const { response_format, web_search_options: search } = chat;
+  const format = says(response_format) ? formatFrom(response_format) : undefined;
+  const tools = asList(chat.tools).map((tool) => toolFrom(tool, names, notices));
   const { include_obfuscation } = asObject(chat.stream_options);
-  const searched = isObject(chat.web_search_options) ? [webSearchFrom(chat.web_search_options)] : [];
-  const tools = [...asList(chat.tools).map((tool) => toolFrom(tool, names, notices)), ...searched];
   return {
     store: chat.store ?? false,
-    ...includeFrom(chat),
-    ...lengthFrom(chat, notices),
+    max_output_tokens: lengthFrom(chat, notices),
+    tool_choice: choiceFrom(chat.tool_choice ?? undefined, names),
+    ...member('include', includeFrom(chat)),
     ...member('reasoning', {
-      ...(showsReasoning ? { summary: 'auto' } : {}),
+      ...(options.showsReasoning ? { summary: 'auto' } : {}),
       ...asObject(chat.reasoning),
       ...saying({ effort: chat.reasoning_effort }),
     }),
-    ...member('text', {
-      ...asObject(chat.text),
-      ...saying({ verbosity: chat.verbosity }),
-      ...(says(chat.response_format) ? { format: formatFrom(chat.response_format) } : {}),
-    }),
-    ...(tools.length > 0 ? { tools } : {}),
-    ...(says(chat.tool_choice) ? { tool_choice: choiceFrom(chat.tool_choice, names) } : {}),
-    ...(include_obfuscation === undefined ? {} : { stream_options: { include_obfuscation } }),
+    ...member('text', { ...asObject(chat.text), ...saying({ verbosity: chat.verbosity, format }) }),
+    ...member('tools', isObject(search) ? [...tools, webSearchFrom(search)] : tools),
+    ...member('stream_options', saying({ include_obfuscation })),
   };
 }
 
 /** Models that don't reason refuse to be asked for reasoning. */
-function includeFrom({ model, include, logprobs }: ChatBody): JsonObject {
+function includeFrom({ model, include, logprobs }: ChatBody): unknown[] {
   const reasoning = mayReason(asString(model)) ? ['reasoning.encrypted_content'] : [];
   const probabilities = logprobs === true ? ['message.output_text.logprobs'] : [];
-  const all = [...new Set([...asList(include), ...reasoning, ...probabilities])];
-  return all.length > 0 ? { include: all } : {};
+  return [...new Set([...asList(include), ...reasoning, ...probabilities])];
 }
 
-function lengthFrom({ max_completion_tokens, max_tokens }: ChatBody, notices: Set<string>): JsonObject {
-  const most = max_completion_tokens ?? max_tokens;
-  if (!says(most)) return {};
-  const isFewer = typeof most === 'number' && most > 0 && most < FEWEST_TOKENS;
-  if (isFewer) notices.add('max_tokens_raised');
-  return { max_output_tokens: isFewer ? FEWEST_TOKENS : most };
+function lengthFrom({ max_completion_tokens, max_tokens }: ChatBody, notices: Set<string>): unknown {
+  const most = max_completion_tokens ?? max_tokens ?? undefined;
+  if (typeof most !== 'number' || most <= 0 || most >= FEWEST_TOKENS) return most;
+  notices.add('max_tokens_raised');
+  return FEWEST_TOKENS;
 }

@@ -12,10 +12,11 @@ import {
   type JsonObject,
   parseObject,
 } from '../../../lib/json.ts';
+import { inputText } from '../../call-input.ts';
 import { withMovedCitations } from '../../chat/citations.ts';
 import { indexOf, type KnownItem, type StreamEvent, StreamItems } from '../../responses/stream-items.ts';
-import type { AnswerWriter } from '../answer-writer.ts';
-import { type Asked, callId, callType, inputIn, isCall, isPack, partsOf, unpacked } from './items.ts';
+import type { AnswerWriter, SaidCall } from '../answer-writer.ts';
+import { type Asked, callIn, isPack, partsOf, unpacked } from './items.ts';
 import { ENCRYPTED_DETAIL } from './messages.ts';
 
 interface SaidItem extends KnownItem {
@@ -27,10 +28,8 @@ interface SaidItem extends KnownItem {
   call: number | undefined;
 }
 
-type Kind = 'content' | 'refusal' | 'input' | 'thought';
-
 /** By the name of an event, what its text is, and the members with its index and the whole text. */
-const TEXTS: Readonly<Record<string, readonly [kind: Kind, index: string, whole: string]>> = {
+const TEXTS = {
   output_text: ['content', 'content_index', 'text'],
   refusal: ['refusal', 'content_index', 'refusal'],
   function_call_arguments: ['input', '', 'arguments'],
@@ -38,7 +37,9 @@ const TEXTS: Readonly<Record<string, readonly [kind: Kind, index: string, whole:
   reasoning_summary_text: ['thought', 'summary_index', 'text'],
   reasoning_text: ['thought', 'content_index', 'text'],
   reasoning: ['thought', 'content_index', 'text'],
-};
+} as const;
+type Text = (typeof TEXTS)[keyof typeof TEXTS];
+const BY_NAME: ReadonlyMap<string, Text> = new Map(Object.entries(TEXTS));
 
 const OF_TEXT = /^response\.(\w+)\.(delta|done)$/;
 
@@ -60,16 +61,15 @@ export class AnswerDeltas {
   take(event: StreamEvent): void {
     const { type, fields } = event;
     const [, name = '', phase] = OF_TEXT.exec(type) ?? [];
-    const text = TEXTS[name];
+    const text = BY_NAME.get(name);
     const { item } = fields;
     if (text) this.takeText(event, text, phase === 'done');
     else if (type === 'response.output_text.annotation.added') {
       const state = this.items.find(event, {});
       if (state) this.cite(state, asNumber(fields.content_index), [fields.annotation]);
     } else if (!isObject(item)) return;
-    else if (type === 'response.output_item.done') this.takeItem(event, item);
-    else if (type === 'response.output_item.added' && !this.isKnown(event, item))
-      this.opened(this.add(item, indexOf(event)));
+    else if (type === 'response.output_item.added') this.takeItem(event, item, false);
+    else if (type === 'response.output_item.done') this.takeItem(event, item, true);
   }
 
   /**
@@ -93,65 +93,59 @@ export class AnswerDeltas {
   }
 
   private add(added: JsonObject, index: number | undefined): SaidItem {
-    const state = stateOf(added);
+    const state = { added, done: undefined, said: new Map(), parts: new Map(), call: undefined };
     this.items.add(state, index);
     return state;
   }
 
-  /** Whether an item is announced for the second time. */
-  private isKnown(event: StreamEvent, item: JsonObject): boolean {
-    const known = item.id === undefined ? undefined : this.items.find(event, item);
-    return known?.added.id === item.id && known?.added.type === item.type;
-  }
-
-  /** Takes an item that has ended. One that ends for the second time says nothing. */
-  private takeItem(event: StreamEvent, item: JsonObject): void {
+  /** Takes an item that begins or ends. One that does for the second time says nothing. */
+  private takeItem(event: StreamEvent, item: JsonObject, ends: boolean): void {
     const known = this.items.find(event, item);
-    if (known?.done && item.id !== undefined && known.done.id === item.id) return;
-    const isOpen = known && !known.done && known.added.type === item.type;
-    this.ended(isOpen ? known : this.add(item, indexOf(event)), item);
+    const before = ends ? known?.done : known?.added;
+    if (item.id !== undefined && before?.id === item.id && before?.type === item.type) return;
+    const isOpen = ends && known && !known.done && known.added.type === item.type;
+    const state = isOpen ? known : this.add(item, indexOf(event));
+    if (ends) this.ended(state, item);
+    else this.opened(state);
   }
 
-  private takeText(event: StreamEvent, [kind, group, whole]: (typeof TEXTS)[string], isDone: boolean): void {
+  private takeText(event: StreamEvent, text: Text, isWhole: boolean): void {
     const { fields } = event;
     // Upstreams that announce no message are known to stream its text.
-    const isWord = kind === 'content' || kind === 'refusal';
+    const isWord = text[0] === 'content' || text[0] === 'refusal';
     const found = this.items.find(event, {});
     const state = found ?? (isWord ? this.add({ type: 'message' }, indexOf(event)) : undefined);
-    if (!state) return;
-    const text = asString(isDone ? fields[whole] : fields.delta);
-    const at = asNumber(fields[group]);
-    this.say(state, { kind, at, group, text, isDone, logprobs: fields.logprobs });
+    if (state) this.say(state, text, asNumber(fields[text[1]]), fields, isWhole);
   }
 
+  /**
+   * Says what is new of a text. A summary and the reasoning itself count their parts alike.
+   *
+   * @param said an event, or the part or item that has the whole text under the same name
+   */
   private say(
     state: SaidItem,
-    said: {
-      readonly kind: Kind;
-      readonly at: number;
-      /** A summary and the reasoning itself count their parts alike: the name of that index. */
-      readonly group: string;
-      readonly text: string;
-      readonly isDone: boolean;
-      readonly logprobs?: unknown;
-    },
+    [kind, index, whole]: Text,
+    at: number,
+    said: JsonObject,
+    isWhole = true,
   ): void {
-    const { kind, at, group, text, isDone, logprobs } = said;
     if (kind === 'input' && state.call === undefined) return;
-    const key = `${kind}:${group}:${at}`;
+    const key = `${kind}:${index}:${at}`;
     const before = state.said.get(key) ?? '';
-    const fresh = isDone ? restOf(text, before) : text;
+    const text = inputText(said[isWhole ? whole : 'delta']);
+    const rest = text.startsWith(before) ? text.slice(before.length) : '';
+    const fresh = isWhole ? rest : text;
     if (fresh === '') return;
     state.said.set(key, before + fresh);
-    if (kind === 'content') this.write(state, at, fresh, logprobs);
-    if (kind === 'refusal') this.writer.beside({ refusal: fresh });
+    if (kind === 'content') this.write(state, at, fresh, said.logprobs);
+    if (kind === 'refusal') this.writer.say({ refusal: fresh });
     if (kind === 'input') this.writer.input(state.call ?? 0, fresh);
     if (kind === 'thought') this.writer.thought(fresh, before === '');
   }
 
   private write(state: SaidItem, at: number, text: string, logprobs: unknown): void {
-    const given = asList(logprobs).map(withBytes);
-    const start = this.writer.text(text, this.message !== state, given);
+    const start = this.writer.text(text, this.message !== state, asList(logprobs).map(withBytes));
     this.message = state;
     if (!state.parts.has(at)) state.parts.set(at, { start, citations: 0 });
   }
@@ -163,20 +157,19 @@ export class AnswerDeltas {
     state.parts.set(at, part);
     part.citations += annotations.length;
     const cited = asObjects(annotations).map(({ type, ...rest }) => ({ type, [asString(type)]: rest }));
-    this.writer.beside(withMovedCitations({ annotations: cited }, part.start));
+    this.writer.say(withMovedCitations({ annotations: cited }, part.start));
   }
 
   /** Begins a call, once it can be given out. */
   private opened(state: SaidItem): void {
     const { added } = state;
-    const isWhole = isCall(added) && asString(added.name) !== '' && typeof added.call_id === 'string';
-    if (isWhole && !isPack(added, this.asked)) this.begin(state, added);
+    const call = typeof added.call_id === 'string' && !isPack(added, this.asked) ? callIn(added) : undefined;
+    if (call && call.name !== '') state.call = this.begin({ ...call, input: '' });
   }
 
-  private begin(state: SaidItem, item: JsonObject, input = ''): void {
+  private begin(call: SaidCall): number {
     const { names } = this.asked;
-    const name = names.long(asString(item.name));
-    state.call = this.writer.call(names.long(callId(item)), callType(item), name, input);
+    return this.writer.call({ ...call, id: names.long(asString(call.id)), name: names.long(call.name) });
   }
 
   /** Says what no event has said of an item. */
@@ -184,51 +177,38 @@ export class AnswerDeltas {
     state.done = item;
     if (item.type === 'message') this.endedMessage(state, item);
     if (item.type === 'reasoning') this.endedReasoning(state, item);
-    if (isCall(item)) this.endedCall(state, item);
+    const call = callIn(item);
+    if (call) this.endedCall(state, item, call);
   }
 
   private endedMessage(state: SaidItem, item: JsonObject): void {
-    for (const [at, { type, text, refusal, logprobs, annotations }] of partsOf(item).entries()) {
-      const whole = { at, group: 'content_index', isDone: true };
-      if (type === 'refusal') {
-        this.say(state, { ...whole, kind: 'refusal', text: asString(refusal) });
-        continue;
-      }
-      this.say(state, { ...whole, kind: 'content', text: asString(text), logprobs });
-      const known = state.parts.get(at)?.citations ?? 0;
-      this.cite(state, at, asList(annotations).slice(known));
+    for (const [at, part] of partsOf(item).entries()) {
+      this.say(state, part.type === 'refusal' ? TEXTS.refusal : TEXTS.output_text, at, part);
+      this.cite(state, at, asList(part.annotations).slice(state.parts.get(at)?.citations ?? 0));
     }
   }
 
   private endedReasoning(state: SaidItem, item: JsonObject): void {
-    const parts = { summary_index: asObjects(item.summary), content_index: partsOf(item) };
-    for (const [group, texts] of Object.entries(parts))
-      for (const [at, { text }] of texts.entries())
-        this.say(state, { kind: 'thought', isDone: true, group, at, text: asString(text) });
+    for (const [at, part] of asObjects(item.summary).entries())
+      this.say(state, TEXTS.reasoning_summary_text, at, part);
+    for (const [at, part] of partsOf(item).entries()) this.say(state, TEXTS.reasoning_text, at, part);
     const { id, encrypted_content: data } = item;
     if (typeof data === 'string') this.writer.detail({ ...ENCRYPTED_DETAIL, id, data });
   }
 
   /** A call that the model could not finish is not given out. */
-  private endedCall(state: SaidItem, item: JsonObject): void {
+  private endedCall(state: SaidItem, item: JsonObject, { type, input }: SaidCall): void {
+    const text = type === 'custom' ? TEXTS.custom_tool_call_input : TEXTS.function_call_arguments;
     const isUnfinished = item.status === 'incomplete' || item.status === 'in_progress';
-    const isHalf = this.isCut && item.type === 'function_call' && parseObject(inputIn(item)) === undefined;
-    if (state.call === undefined && (isUnfinished || isHalf)) return;
-    const calls = unpacked(item, this.asked);
-    const text = inputIn(item);
-    if (calls.length > 1 || calls[0] !== item) for (const call of calls) this.ended(stateOf(call), call);
-    else if (state.call === undefined) this.begin(state, item, text);
-    else this.say(state, { kind: 'input', at: 0, group: '', text, isDone: true });
+    const isHalf = this.isCut && type === 'function' && parseObject(input) === undefined;
+    if (state.call !== undefined) this.say(state, text, 0, item);
+    else if (!isUnfinished && !isHalf)
+      for (const one of unpacked(item, this.asked)) {
+        const call = callIn(one);
+        const index = call && this.begin(call);
+        if (one === item) state.call = index;
+      }
   }
-}
-
-function stateOf(added: JsonObject): SaidItem {
-  return { added, done: undefined, said: new Map(), parts: new Map(), call: undefined };
-}
-
-/** What a whole text has after what is known of it. */
-function restOf(whole: string, known: string): string {
-  return whole.startsWith(known) ? whole.slice(known.length) : '';
 }
 
 /** A token's probability, with the member that chat requires. */

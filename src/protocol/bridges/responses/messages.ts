@@ -6,82 +6,50 @@
 import { wordsOf } from '../../../lib/elements.ts';
 import { asObject, asObjects, asString, isObject, type JsonObject, parseJson } from '../../../lib/json.ts';
 import { isThinking } from '../../chat/reasoning.ts';
-import type { BridgeOptions, ChatBody, KeptOutput } from '../bridge.ts';
-import { callsIn, hasOthers, noteMembers, says } from '../chat-fields.ts';
-import { type SentOutput, sentOutput } from '../kept-outputs.ts';
-import { SentCalls } from '../sent-calls.ts';
-import type { ShortNames } from '../short-names.ts';
-import { isCall } from './items.ts';
+import type { BridgeOptions, ChatBody, KeptOutputs, SentOutput } from '../bridge.ts';
+import { callsIn, hasOthers, noteMembers, says, type Writing } from '../chat-fields.ts';
+import { callIn, textOf } from './items.ts';
 
 /** How clients echo encrypted reasoning (https://openrouter.ai/docs/use-cases/reasoning-tokens). */
 export const ENCRYPTED_DETAIL = { type: 'reasoning.encrypted', format: 'openai-responses-v1' } as const;
 
-/** What the writers of messages share. */
-interface Writing {
-  readonly names: ShortNames;
-  readonly options: Pick<BridgeOptions, 'leavesOutReasoning' | 'leavesOutIds'>;
-  readonly calls: SentCalls;
-  readonly notices: Set<string>;
-}
-
-/**
- * Writes the items of `input`.
- *
- * @param notices gets codes of what is not said
- * @returns JSON: kept items need not be decoded
- */
-export function inputOf(
-  { messages }: ChatBody,
-  kept: (index: number) => KeptOutput | undefined,
-  options: BridgeOptions,
-  shared: Pick<Writing, 'names' | 'notices'>,
-): string {
-  noteMembers(messages, shared.notices);
-  const writing: Writing = { ...shared, options, calls: new SentCalls(shared.names) };
+/** Writes the items of `input`. @returns JSON: kept items need not be decoded */
+export function inputOf({ messages }: ChatBody, kept: KeptOutputs, writing: Writing): string {
+  noteMembers(messages, writing.notices);
   const items = messages.flatMap((message, index) => {
     if (message.role !== 'assistant') return JSON.stringify(itemFrom(message, writing));
-    const output = sentOutput(messages, kept, index, 'responses');
-    return output ? keptItems(output, writing) : answerItems(message, writing);
+    const output = kept(index);
+    return output?.api === 'responses' ? keptItems(output, message, writing) : answerItems(message, writing);
   });
   return `[${items.join(',')}]`;
 }
 
-function keptItems({ elements, calls }: SentOutput, writing: Writing): string[] {
-  const { options } = writing;
-  if (elements === '') return [];
+/** What is kept is sent with its own bytes, unless something has to change in it. */
+function keptItems(output: SentOutput, message: JsonObject, writing: Writing): string[] {
+  const { json, calls = callsIn(message) } = output;
+  const { leavesOutIds } = writing.options;
   const ids = writing.calls.take(calls);
-  const isSame = ids.every((id, at) => id === writing.calls.known(calls[at]?.id));
-  if (isSame && !options.leavesOutIds) return [elements];
-  return (parseJson(`[${elements}]`) as JsonObject[]).flatMap((item) => {
-    if (item.type === 'reasoning') return reasoningItems(item, options);
-    return JSON.stringify(isCall(item) ? { ...item, call_id: ids.shift() } : item);
+  const isSame = ids.every((id, at) => id === writing.names.short(calls[at]?.id, 'call_'));
+  if (isSame && !leavesOutIds) return json === '[]' ? [] : [json.slice(1, -1)];
+  return (parseJson(json) as JsonObject[]).map((item) => {
+    const { id: _, ...bare } = item;
+    const named = leavesOutIds && item.type === 'reasoning' ? bare : item;
+    return JSON.stringify(callIn(item) ? { ...item, call_id: ids.shift() } : named);
   });
-}
-
-/** Reasoning, as far as the upstream has not refused it. @returns JSON */
-function reasoningItems(
-  item: JsonObject,
-  { leavesOutReasoning, leavesOutIds }: Writing['options'],
-): string[] {
-  if (leavesOutReasoning) return [];
-  const { id, ...rest } = item;
-  return [JSON.stringify(leavesOutIds || typeof id !== 'string' ? rest : item)];
 }
 
 function itemFrom(message: JsonObject, writing: Writing): JsonObject {
   const { role, content } = message;
   if (role === 'tool') return outputFrom(message, writing);
-  return { role, content: typeof content === 'string' ? [textPart(content)] : partsFrom(content, writing) };
+  const parts = typeof content === 'string' ? [{ type: 'text', text: content }] : content;
+  return { role, content: partsFrom(parts, writing) };
 }
 
 function outputFrom({ tool_call_id, content }: JsonObject, writing: Writing): JsonObject {
   const { id, isCustom } = writing.calls.answered(tool_call_id);
   const type = isCustom ? 'custom_tool_call_output' : 'function_call_output';
-  const output = Array.isArray(content) ? partsFrom(content, writing) : (content ?? '');
-  return { type, call_id: id, output };
+  return { type, call_id: id, output: partsFrom(content ?? '', writing) };
 }
-
-const textPart = (text: string): JsonObject => ({ type: 'input_text', text });
 
 /** Parts of a content. One of an unknown type is passed on: the upstream says what is wrong. */
 function partsFrom(content: unknown, { notices }: Writing): unknown {
@@ -103,9 +71,11 @@ function partFrom(part: unknown): unknown {
 
 /** An answer in the plain form. Texts of reasoning are left out: they are no words of it. */
 function answerItems(message: JsonObject, writing: Writing): string[] {
-  const text = saidIn(message);
-  if (asObjects(message.content).some((part) => !isThinking(part) && hasOthers(part, OF_SAID)))
-    writing.notices.add('part_fields_dropped');
+  const { content, refusal } = message;
+  const parts = Array.isArray(content) ? asObjects(content) : [{ text: content }];
+  const words = parts.filter((part) => !isThinking(part));
+  if (words.some((part) => hasOthers(part, OF_SAID))) writing.notices.add('part_fields_dropped');
+  const text = [words.map(textOf).join(''), asString(refusal)].filter(Boolean).join('\n\n');
   const calls = callsIn(message);
   const ids = writing.calls.take(calls);
   const items = [
@@ -113,38 +83,31 @@ function answerItems(message: JsonObject, writing: Writing): string[] {
     ...calls.map((call, at) => callFrom(call, ids[at], writing)),
   ];
   // Reasoning that nothing follows is refused.
-  if (items.length === 0) return [];
-  return [
-    ...reasoningFrom(message).flatMap((item) => reasoningItems(item, writing.options)),
-    ...items.map((item) => JSON.stringify(item)),
-  ];
+  const reasoning = items.length === 0 ? [] : reasoningFrom(message, writing.options);
+  return [...reasoning, ...items].map((item) => JSON.stringify(item));
 }
 
 /** What is written of the parts of an answer, and what says nothing new. */
 const OF_SAID = wordsOf('type text refusal annotations logprobs cache_control prompt_cache_breakpoint');
 
-/** Text and refusal of an answer, in its content and beside it. */
-function saidIn({ content, refusal }: JsonObject): string {
-  const parts: unknown[] = Array.isArray(content) ? content : [{ text: content }];
-  const words = parts.map(asObject).filter((part) => !isThinking(part));
-  const texts = words.map((part) => asString(part.text) || asString(part.refusal));
-  return [texts.join(''), asString(refusal)].filter(Boolean).join('\n\n');
-}
-
-/** The encrypted reasoning that a client has sent back. */
-function reasoningFrom({ reasoning_details }: JsonObject): JsonObject[] {
-  return (
-    asObjects(reasoning_details)
-      .filter(({ type, format }) => type === ENCRYPTED_DETAIL.type && format === ENCRYPTED_DETAIL.format)
-      // An id alone would name what the upstream has stored, of whomever.
-      .filter(({ data }) => asString(data) !== '')
-      .map(({ id, data }) => ({ type: 'reasoning', id, summary: [], encrypted_content: data }))
-  );
+/** The encrypted reasoning that a client has sent back, unless the upstream has refused it. */
+function reasoningFrom(
+  { reasoning_details }: JsonObject,
+  { leavesOutReasoning, leavesOutIds }: BridgeOptions,
+): JsonObject[] {
+  const { type, format } = ENCRYPTED_DETAIL;
+  const echoed = leavesOutReasoning ? [] : asObjects(reasoning_details);
+  return echoed.flatMap(({ id, data, ...detail }) => {
+    // An id alone would name what the upstream has stored, of whomever.
+    if (detail.type !== type || detail.format !== format || asString(data) === '') return [];
+    const named = leavesOutIds || typeof id !== 'string' ? {} : { id };
+    return { type: 'reasoning', ...named, summary: [], encrypted_content: data };
+  });
 }
 
 function callFrom(call: JsonObject, call_id: unknown, { names }: Writing): JsonObject {
   const { name, arguments: args, input } = asObject(call.type === 'custom' ? call.custom : call.function);
-  const known = { call_id, name: typeof name === 'string' ? names.short(name, 'tool_') : name };
+  const known = { call_id, name: names.short(name, 'tool_') };
   if (call.type === 'custom') return { type: 'custom_tool_call', ...known, input };
   const json = isObject(args) ? JSON.stringify(args) : args;
   return { type: 'function_call', ...known, arguments: json };

@@ -12,14 +12,11 @@ function flat(value: JsonObject, member: string): JsonObject {
   return isObject(inner) ? { ...inner, ...rest } : value;
 }
 
-function named(value: JsonObject, names: ShortNames): JsonObject {
-  return typeof value.name === 'string' ? { ...value, name: names.short(value.name, 'tool_') } : value;
-}
-
 /** A function or a custom tool by its type; the name alone, or with its definition. */
 function flatTool(tool: unknown, names: ShortNames): JsonObject {
   const fields = asObject(tool);
-  return named(flat(fields, asString(fields.type)), names);
+  const found = flat(fields, asString(fields.type));
+  return { ...found, name: names.short(found.name, 'tool_') };
 }
 
 /**
@@ -30,14 +27,10 @@ export function toolFrom(tool: unknown, names: ShortNames, notices: Set<string>)
   const { cache_control: mark, ...found } = flatTool(tool, names);
   if (says(mark)) notices.add('cache_marks_dropped');
   const { type, parameters, strict, format } = found;
-  if (type === 'function')
-    return {
-      ...found,
-      parameters: parameters ?? { type: 'object', properties: {} },
-      strict: strict ?? false,
-    };
   if (type === 'custom' && isObject(format)) return { ...found, format: flat(format, 'grammar') };
-  return found;
+  if (type !== 'function') return found;
+  const none = { type: 'object', properties: {} };
+  return { ...found, parameters: parameters ?? none, strict: strict ?? false };
 }
 
 /** The tool that is meant by `web_search_options`. */

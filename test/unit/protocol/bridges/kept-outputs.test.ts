@@ -134,6 +134,8 @@ describe('the outputs of earlier answers', () => {
           else if (json !== '[]') expect(name).toBe(json);
           else expect(messages.slice(0, end).some((one) => one.name === name)).toBe(true);
         }
+        const replaced = [...found.keys()].flatMap((index) => body[index]?.tool_calls ?? []);
+        expect([...found.values()].flatMap((one) => one.calls)).toEqual(replaced);
         // None is missed whose answer is as it was.
         const sentAs = new Map(body.map((message, index) => [message.name, { message, index }]));
         for (const { message, end } of answers) {

@@ -90,9 +90,9 @@ describe('fields of chat in Messages', () => {
   });
 
   it('name the version of the API', () => {
-    const { path, headers, notices } = bridged({});
+    const { headers, notices } = bridged({});
 
-    expect([path, headers, notices]).toEqual(['messages', [['anthropic-version', '2023-06-01']], []]);
+    expect([headers, notices]).toEqual([[['anthropic-version', '2023-06-01']], []]);
   });
 
   it.each<[chat: Json, notice: string]>([

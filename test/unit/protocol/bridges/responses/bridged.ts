@@ -1,7 +1,7 @@
 /** What the tests of the bridge to Responses share. */
 import { createHash } from 'node:crypto';
 import { Frame } from '../../../../../src/protocol/answers/sse.ts';
-import type { BridgedBody, BridgeOptions, KeptOutput } from '../../../../../src/protocol/bridges/bridge.ts';
+import type { BridgedBody, BridgeOptions, SentOutput } from '../../../../../src/protocol/bridges/bridge.ts';
 import { responsesBridge } from '../../../../../src/protocol/bridges/responses/body.ts';
 
 export type Json = Record<string, unknown>;
@@ -16,7 +16,7 @@ export const bytesOf = (value: unknown): Uint8Array => encoder.encode(JSON.strin
 
 interface Asking extends Partial<BridgeOptions> {
   /** By index of a message. */
-  readonly kept?: ReadonlyMap<number, KeptOutput>;
+  readonly kept?: ReadonlyMap<number, SentOutput>;
 }
 
 /** The body that a chat body becomes; throws where it is refused. */

@@ -392,17 +392,13 @@ describe('a message', () => {
 
     // Also in what is kept of an answer that a client has split.
     const json = JSON.stringify([call('a'), call('c')]);
-    const split = [
-      ...messages,
-      { role: 'assistant', tool_calls: [called('a')] },
-      { role: 'assistant', tool_calls: [called('c')] },
-      result('c'),
-      result('a'),
-    ];
+    const calls = [called('a'), called('c')];
+    const said = calls.map((one) => ({ role: 'assistant', tool_calls: [one] }));
+    const split = [...messages, ...said, result('c'), result('a')];
     const api = 'responses' as const;
     const kept = new Map([
-      [6, { api, json }],
-      [7, { api, json: '[]' }],
+      [6, { api, json, calls }],
+      [7, { api, json: '[]', calls: [] }],
     ]);
     const all = inputOf(split, { kept });
     expect(all.slice(0, input.length)).toEqual(input);

@@ -202,6 +202,7 @@ describe('a stream', () => {
         at(1, 'web_search_call.searching', {}),
         done(1, { type: 'web_search_call', action: {} }),
         { type: 'response.some_day.delta', delta: 'x' },
+        { type: 'response.constructor.delta', delta: 'x' },
         { type: 'keepalive' },
       ],
       [],
