@@ -104,11 +104,12 @@ export function contentOfParts(body: Uint8Array, span: JsonSpan, format: PartFor
 export function contentOfList(parts: Iterable<ReadPart>, json: () => string, format: PartFormat): Content {
   const only = onlyOf(parts);
   const onlyText = only && format.textOf(only.value);
-  if (onlyText !== undefined) return plain(onlyText);
+  if (onlyText !== undefined) return { ...plain(onlyText), isList: true };
   const text = unmarked(json());
   return {
     text,
     type: 'application/json',
+    isList: true,
     weight: weightOf(parts, text, format),
     room: () => roomIn(text, format),
     attached: () => [...parts].flatMap(({ value }) => (format.priceOf(value) > 0 ? attachmentIn(value) : [])),

@@ -76,9 +76,10 @@ export async function fulfil(plan: Plan, call: ViewCall, counter: TokenCounter):
   await digests?.serve();
   const shown = () => shownRemovals(plan, isWritten, digests, counter);
   const prefix = summaries && new PrefixSummary(summarizing, plan, call, summaries, shown);
+  const { ports } = (trimmed && summarizes(strategy) && (summaries ?? summariesOf(strategy, call))) || {};
   const [summary, line] = await Promise.all([
     prefix?.serve(),
-    trimmed && summaries && keepTrimmed(plan.history, trimmed, call, summaries.ports, counter),
+    ports && trimmed && keepTrimmed(plan.history, trimmed, call, ports, counter),
   ]);
   const words = { isWritten, summary, line, ...(digests ? { digestOf: digests.textOf } : {}) };
   if (digests) await digests.serveStaying(droppedBy(plan, words, counter));
@@ -129,14 +130,13 @@ async function keepTrimmed(
   history: History,
   trimmed: TrimmedSpan,
   { scope, options }: ViewCall,
-  { conversation, refs }: SummaryPorts,
+  { tenant, conversation, refs }: SummaryPorts,
   counter: TokenCounter,
 ): Promise<ShownTrim | undefined> {
-  const { tenant, label } = conversation ?? {};
-  const { segments, shown } = trimmedTranscript(history, trimmed, tenant, label, counter);
-  if (!conversation || !refs || options.dryRun) return shown;
+  const { segments, shown } = trimmedTranscript(history, trimmed, tenant, conversation?.label, counter);
+  if (!tenant || !refs || options.dryRun) return shown;
   const isKept = segments.every(({ ref }) => refs.isKnown(ref));
-  if (!isKept && !(await scope.mayStore(conversation.tenant))) return undefined;
+  if (!isKept && !(await scope.mayStore(tenant))) return undefined;
   const kept = await Promise.all(segments.map((segment) => keepContent(segment, refs)));
   return kept.includes(false) ? undefined : shown;
 }

@@ -60,6 +60,8 @@ export interface Content {
   /** The text that the ref returns. */
   readonly text: string;
   readonly type: 'text/plain; charset=utf-8' | 'application/json';
+  /** Whether it is a list of parts. Absent: a text. */
+  readonly isList?: true;
   readonly weight: Weight;
   /**
    * Bytes of the longest JSON string that is no longer than this content, including quotes and

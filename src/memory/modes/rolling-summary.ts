@@ -9,6 +9,7 @@ import type { History } from '../conversation/history.ts';
 import { roundsOf } from '../conversation/sequence.ts';
 import { showSummary } from '../edits/shown-summary.ts';
 import { BLOCK_TOKENS, coveredMessages, Prefixes, type SummarizedPrefix } from '../edits/summarize.ts';
+import { TRIM_LINE_TOKENS, type TrimmedSpan } from '../edits/trim.ts';
 import type { Replay } from '../replay/frontier.ts';
 import { frontierUnit } from '../replay/rule.ts';
 import type { Trigger } from '../replay/trigger.ts';
@@ -90,7 +91,7 @@ function planAround(
     const exceeded = exceededBy(strategy, before - fixed, budget);
     const trigger = budgets.hard === limit ? 'upstream_limit' : 'token_budget';
     const view = exceeded ? undefined : rawView(history, sums, budget, trigger);
-    return { segments: [], budgets, exceeded, ...(view ?? { replay: still(before), dropped: [] }) };
+    return { segments: [], budgets, exceeded, dropped: [], ...(view ?? { replay: still(before) }) };
   }
 
   const said = counter.text(memory.text);
@@ -110,11 +111,14 @@ function planAround(
       return { ...asItIs, text, end: behind(over - (said - counter.text(text))) };
     }
     const end = behind(over);
-    return { ...asItIs, end, text: shortened(whole.tokens + verbatim(end) - budget) };
+    const line = end === memory.end ? 0 : TRIM_LINE_TOKENS;
+    return { ...asItIs, end, text: shortened(whole.tokens + line + verbatim(end) - budget) };
   };
   const fit = fitted(history.messages.length);
   const prefix = prefixBefore(fit.end);
-  const after = before - prefix.covered + prefix.limit + BLOCK_TOKENS;
+  const trimmed = trimmedSpan(history, memory.end, prefix, prefix.covered - covered.covered);
+  const line = trimmed ? TRIM_LINE_TOKENS : 0;
+  const after = before - prefix.covered + prefix.limit + BLOCK_TOKENS + line;
   // What a policy removes depends on the end of the conversation, so the previous request may have
   // contained more.
   const earlier = history.requestPoints.at(-2)?.messages ?? 0;
@@ -127,7 +131,8 @@ function planAround(
     budgets,
     replay: { ...still(before), after, moved, trigger, cuts, next: cuts },
     prefix,
-    dropped: coveredMessages(history, prefix),
+    dropped: coveredMessages(history, covered),
+    ...(trimmed ? { trimmed } : {}),
     shown: showSummary(history, prefix, { ...memory, text: fit.text, to: memory.end }, counter),
     exceeded: exceededBy(strategy, fit.tokens, budget),
   };
@@ -188,7 +193,7 @@ function rawView(
   sums: TokenSums,
   budget: number,
   trigger: Trigger,
-): Pick<RecalledPlan, 'replay' | 'dropped'> | undefined {
+): Pick<RecalledPlan, 'replay' | 'trimmed'> | undefined {
   const before = sums.total;
   const from = behindEcho(history);
   const endAt = (messages: number): number =>
@@ -197,13 +202,40 @@ function rawView(
   if (end === from) return undefined;
   const unit = history.units.findIndex(({ first }) => first >= end);
   const cuts = { turn: unit, step: unit };
-  const held = heldMessages(history, unit);
-  const after = before - tokensBetween(history, sums, from, end) + heldTokens(history, sums, end, from);
+  const freed = tokensBetween(history, sums, from, end) - heldTokens(history, sums, end, from);
+  const after = before - freed + TRIM_LINE_TOKENS;
   const moved = endAt(history.requestPoints.at(-2)?.messages ?? 0) !== end;
-  const dropped = history.messages.flatMap(({ role }, index) =>
-    index >= from && index < end && role !== 'preamble' && !held.has(index) ? [index] : [],
-  );
-  return { replay: { ...still(before), cuts, next: cuts, moved, trigger, after }, dropped };
+  const stays = { unit, end, request: undefined, first: undefined };
+  const all = trimmedSpan(history, from, stays, freed);
+  const trimmed = all && { ...all, dropped: all.dropped.filter((message) => message >= from) };
+  return {
+    replay: { ...still(before), cuts, next: cuts, moved, trigger, after },
+    ...(trimmed && { trimmed }),
+  };
+}
+
+/**
+ * The rounds that leave the view without a memory of them. One line names their transcript.
+ *
+ * @param from the first message after the memory, or after an earlier summary of the caller's
+ * @param freed their tokens
+ */
+function trimmedSpan(
+  history: History,
+  from: number,
+  prefix: Pick<SummarizedPrefix, 'unit' | 'end' | 'request' | 'first'>,
+  freed: number,
+): TrimmedSpan | undefined {
+  const { end } = prefix;
+  if (end === from) return undefined;
+  return {
+    from: history.messages.findIndex(({ role }, at) => role !== 'preamble' && at >= from),
+    ends: [end],
+    place: { opens: end },
+    dropped: coveredMessages(history, prefix),
+    prefix: undefined,
+    freed: freed - TRIM_LINE_TOKENS,
+  };
 }
 
 /** The first message after a summary that the caller has sent back. */
@@ -214,8 +246,9 @@ function behindEcho(history: History): number {
 }
 
 /**
- * The first message that stays. Whole rounds leave the view, oldest first. The last round that has
- * begun at a request stays, since it is being worked on.
+ * The first message that stays. Whole rounds leave the view, oldest first, if they have more tokens
+ * than the line that names them. The last round that has begun at a request stays, since it is
+ * being worked on.
  */
 function endBehindOldest(
   history: History,
@@ -224,9 +257,10 @@ function endBehindOldest(
   messages: number,
   over: number,
 ): number {
+  if (over <= 0) return from;
   const begun = roundsOf(history).filter(({ first }) => first < messages);
   let end = from;
-  let freed = 0;
+  let freed = -TRIM_LINE_TOKENS;
   for (const round of begun.slice(0, -1)) {
     if (round.end <= from) continue;
     if (freed >= over) break;
@@ -234,7 +268,7 @@ function endBehindOldest(
     freed += heldTokens(history, sums, end) - heldTokens(history, sums, round.end);
     end = round.end;
   }
-  return end;
+  return freed > 0 ? end : from;
 }
 
 /** Tokens of messages in a range that stay because their calls or results do. */

@@ -50,12 +50,12 @@ function moveBefore({ replay, bytes }: Planned): number {
  * rounds were left out, nor where the budget has no room for it.
  */
 export function keptBesideMemory(
-  { replay, shown, dropped, budgets }: RecalledPlan,
+  { replay, shown, trimmed, budgets }: RecalledPlan,
   { messages }: History,
   thinking: ThinkingSums | undefined,
 ): number {
   const { hard = budgets.window } = budgets;
-  const isWhole = !shown && dropped.length === 0 && replay.after + (thinking?.tokens.total ?? 0) <= hard;
+  const isWhole = !shown && !trimmed && replay.after + (thinking?.tokens.total ?? 0) <= hard;
   return isWhole ? 0 : messages.length;
 }
 

@@ -42,14 +42,18 @@ export function trimmedTranscript(
   const newest = segments.at(-1);
   const kept = newest && { ref: newest.ref, ...sizeOf(newest) };
   const line = writeTrimLine([from, (ends.at(-1) ?? from) - 1], kept);
-  const tokens = counter.text(line) - TRIM_LINE_TOKENS;
+  const tokensOf = (text: string): number => counter.text(text) - TRIM_LINE_TOKENS;
   if ('opens' in place) {
-    const request = { message: place.opens, opening: known ? summary + known.length : 0 };
-    return { segments, shown: { line, request, kept, tokens } };
+    const taken = known ? summary + known.length : 0;
+    const message = history.messages[place.opens];
+    const isInText = taken > 0 || message?.content().isList !== true;
+    const breaks = isInText && (message?.opening() ?? '').length > taken;
+    const request = { message: place.opens, opening: taken };
+    return { segments, shown: { line, request, kept, tokens: tokensOf(breaks ? `${line}\n\n` : line) } };
   }
   // With a summary, the recap is counted with that.
   const overhead = prefix ? 0 : recapOverhead(place, counter);
-  return { segments, shown: { line, recap: place, kept, tokens: tokens + overhead } };
+  return { segments, shown: { line, recap: place, kept, tokens: tokensOf(line) + overhead } };
 }
 
 function sizeOf(content: StoredContent): { tokens: number; bytes: number } {

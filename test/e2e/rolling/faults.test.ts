@@ -37,6 +37,19 @@ async function untilHealthIs(health: string, of: Talk): Promise<void> {
   await until(`the conversation is ${health}`, async () => (await of.stored())?.health === health);
 }
 
+const LINE = /^⟦removed: messages \d+-\d+; reason=trimmed; ref=(ref_[a-z2-7]{26}); tokens=\d+⟧\n\n/;
+
+/** The rounds of a view from a message on, and the transcript that its line names. */
+async function afterLine(view: readonly { content?: unknown }[], from: number) {
+  const [first, ...rest] = view.slice(from);
+  const content = String(first?.content);
+  const stored = await deployment.fetch(`/v1/refs/${LINE.exec(content)?.[1]}`);
+  return {
+    messages: [{ ...first, content: content.replace(LINE, '') }, ...rest],
+    transcript: await stored.text(),
+  };
+}
+
 overProtocols('total_max_tokens', deployment, () => {
   /** Three rounds after the memory, and a question. */
   async function crowded() {
@@ -55,7 +68,10 @@ overProtocols('total_max_tokens', deployment, () => {
 
     expect(said.view.slice(3)).toEqual(to.messages.slice(7));
     expect(view.slice(0, 3).map(({ role }) => role)).toEqual(['system', 'user', 'assistant']);
-    expect(view.slice(3)).toEqual(to.messages.slice(9));
+    const { messages, transcript } = await afterLine(view, 3);
+    expect(messages).toEqual(to.messages.slice(9));
+    expect(transcript).toContain(String(to.messages[7]?.content));
+    expect(transcript).toContain(String(to.messages[8]?.content));
     expect(response.headers.get('x-memory-applied')).toBe('summarize,trim');
     expect(memory.applied_edits[1]).toMatchObject({ type: 'trim', messages: 2 });
     expect(memory.tokens?.after).toBeLessThanOrEqual(after - 100);
@@ -67,8 +83,7 @@ overProtocols('total_max_tokens', deployment, () => {
 
     const { view, memory } = await again(50, 'truncate_oldest');
 
-    expect(view.at(-1)).toEqual(to.messages.at(-1));
-    expect(view).toHaveLength(4);
+    expect((await afterLine(view, 3)).messages).toEqual([to.messages.at(-1)]);
     expect(memory.warnings).toEqual(['over_budget']);
   });
 
@@ -142,10 +157,23 @@ overProtocols('total_max_tokens without a memory', deployment, (protocol) => {
 
     expect(memory.tokens?.before).toBeGreaterThan(6_000);
     expect(memory.tokens?.after).toBeLessThanOrEqual(3_100);
-    expect(view).toEqual(protocol.read([to.messages[0], ...to.messages.slice(1 - view.length)] as never));
+    const { messages, transcript } = await afterLine(view, 1);
+    const left = to.messages.slice(1, 1 - view.length);
+    expect([view[0], ...messages]).toEqual(
+      protocol.read([to.messages[0], ...to.messages.slice(1 - view.length)] as never),
+    );
+    for (const { content } of left) expect(transcript).toContain(content);
     expect(response.headers.get('x-memory-applied')).toBe('trim');
     expect(response.headers.get('x-memory-trigger')).toBe('token_budget');
     expect(memory.warnings).not.toContain('over_budget');
+  });
+
+  it('keeps what leaves where no answer has named the conversation yet', async () => {
+    const to = talk(bounded('truncate_oldest'), { conversation_id: undefined });
+    to.messages.push(...Array.from({ length: 12 }, (_, n) => user(question(n))));
+    const { view } = await to.send([last]);
+
+    expect((await afterLine(view, 1)).transcript).toContain(question(0));
   });
 
   it('holds while the conversation is degraded', async () => {

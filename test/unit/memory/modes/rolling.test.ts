@@ -7,13 +7,14 @@ import type { RollingStrategy } from '../../../../src/memory/modes/rolling-summa
 import { parseStrategy } from '../../../../src/memory/modes/strategy.ts';
 import { dueMemory } from '../../../../src/memory/plan/due-memory.ts';
 import type { Plan } from '../../../../src/memory/plan/plan.ts';
+import type { View } from '../../../../src/memory/plan/view.ts';
 import { readChatRequest } from '../../../../src/protocol/chat/request.ts';
 import { sha256Hex } from '../../../../src/tenant/identity.ts';
 import { violations } from '../../../../tools/upstream/strict-chat.ts';
 import { conversation } from '../../../support/conversations/arbitrary-conversation.ts';
 import { assistant, body, lines, step, system, user } from '../../../support/conversations/chat.ts';
 import { forAll, runs } from '../../../support/laws/runs.ts';
-import { counter, messagesOf, type Viewed, viewOf } from '../../../support/laws/view-of.ts';
+import { bodyOf, counter, messagesOf, type Viewed, viewOf } from '../../../support/laws/view-of.ts';
 
 type Message = Record<string, unknown>;
 
@@ -43,9 +44,11 @@ function requestOf(messages: Message[]) {
 
 interface Rolled {
   readonly plan: Plan;
+  readonly view: View;
   readonly shown: ShownSummary | undefined;
   /** Messages of the oldest verbatim rounds that have left the view. */
   readonly trimmed: number;
+  /** Without the line that names them, which opens the next round. */
   readonly sent: Message[];
 }
 
@@ -71,7 +74,25 @@ function roll(
   const { plan, view, report } = viewed;
   const trim = report.applied_edits.find(({ type }) => type === 'trim');
   const trimmed = trim?.type === 'trim' ? trim.messages : 0;
-  return { plan, shown: view.summary, trimmed, sent: messagesOf(viewed) };
+  expect([view.trim?.request?.message, view.trim?.line]).toEqual(
+    trimmed > 0
+      ? [expect.any(Number), expect.stringMatching(/^⟦removed: messages \d+-\d+; reason=trimmed; ref=ref_/)]
+      : [undefined, undefined],
+  );
+  // The report says what is sent.
+  expect(report.tokens?.after).toBe(viewOf(bodyOf(viewed.bytes), { mode: 'compact' }).report.tokens?.before);
+  const sent = messagesOf(viewed).map((message) => withoutLine(message, view.trim?.line));
+  return { plan, view, shown: view.summary, trimmed, sent };
+}
+
+function withoutLine(message: Message, line = ''): Message {
+  const { content } = message;
+  const text = JSON.stringify(content) ?? '';
+  if (line === '' || !text.includes(JSON.stringify(line).slice(1, -1))) return message;
+  return {
+    ...message,
+    content: Array.isArray(content) ? content.slice(1) : String(content).slice(line.length + 2),
+  };
 }
 
 describe('a rolling memory', () => {
@@ -146,6 +167,19 @@ describe('a rolling view', () => {
       expect(tokens(sent)).toBeLessThanOrEqual(3_000);
       expect(tokens(messages) - tokens(messages.slice(0, 1 + trimmed - ROUND))).toBeGreaterThan(3_000);
       expect(plan.replay.trigger).toBe('token_budget');
+    });
+
+    it('keeps rounds whose transcript is not known to be stored', () => {
+      const strategy = rolling({ total_max_tokens: 3_000 });
+      for (const end of [undefined, 1 + ROUND]) {
+        const memory =
+          end === undefined ? undefined : { end, text: 'What was.', ref: undefined, moved: false };
+        const { view, report, bytes } = viewOf(body(messages), strategy, { memory, isStored: () => false });
+        expect(messagesOf({ bytes }).slice(1 - messages.length + ROUND)).toEqual(messages.slice(1 + ROUND));
+        expect([...view.dropped]).toEqual(end === undefined ? [] : [1, 2, 3, 4]);
+        expect(report.warnings).toEqual(['over_budget', 'store_failed']);
+        expect(report.tokens?.after).toBe(viewOf(bodyOf(bytes), { mode: 'compact' }).report.tokens?.before);
+      }
     });
 
     it('is refused over its budget where that is asked for', () => {
@@ -308,9 +342,9 @@ describe('a rolling view', () => {
         const history = readHistory(request.messages, strategy.text_observation_prefixes);
         const over = new Boundaries(history, sha256Hex).betweenRounds();
         const end = over[place % Math.max(1, over.length)]?.end;
-        const { plan, shown, sent } = roll(messages, strategy, end, text.join('\n'));
+        const { view, shown, sent } = roll(messages, strategy, end, text.join('\n'));
         expect(violations({ model: 'm', messages: sent }, { lenientFields: true })).toEqual([]);
-        const dropped = new Set(plan.dropped);
+        const { dropped } = view;
         const last = history.units[history.turns.at(-1) ?? 0]?.first ?? 0;
         // A memory may cover a round that is over, but not one in progress.
         const open = Math.max(last, end ?? 0);
