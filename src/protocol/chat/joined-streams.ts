@@ -161,7 +161,7 @@ export class JoinedChatStreams extends CountedAnswers implements JoinedStreams {
     const chunk = chunkOf(frame.json);
     this.hasFailed = mayHoldError(frame.data ?? '') && holdsError(frame.json);
     if (!chunk) return [frame];
-    this.tally.count(chunk.usage);
+    this.tally.count(usageIn(chunk));
     if (this.hasFailed) return this.failed(chunk, frame);
     const choice = chunk.choices[0];
     if (!choice) return this.usageOnly(chunk, frame);
@@ -326,9 +326,17 @@ export class JoinedChatStreams extends CountedAnswers implements JoinedStreams {
   /** A chunk with the id of the stream and the usage of all answers. */
   private frameOf(chunk: Chunk, choices: readonly Choice[]): Frame {
     const { id, created, model } = this.first ?? chunk;
-    const usage = chunk.usage ? { usage: this.goesOn ? null : this.tally.forCaller } : {};
-    return Frame.of(JSON.stringify({ ...chunk, id, created, model, ...usage, choices }));
+    const counted = <Of>(of: Of): Of =>
+      asObject(of).usage ? { ...of, usage: this.goesOn ? null : this.tally.forCaller } : of;
+    const groq = chunk.x_groq ? { x_groq: counted(chunk.x_groq) } : {};
+    const whole = { ...counted(chunk), id, created, model, ...groq, choices: choices.map(counted) };
+    return Frame.of(JSON.stringify(whole));
   }
+}
+
+/** Moonshot has it in a choice, and Groq in a field of its own. */
+function usageIn({ usage, choices, x_groq }: Chunk): Usage | undefined {
+  return (usage ?? asObject(choices[0]).usage ?? asObject(x_groq).usage ?? undefined) as Usage | undefined;
 }
 
 /**

@@ -18,14 +18,18 @@ interface Chunk {
   finish?: string | null;
   usage?: Json | null;
   id?: string;
+  /** More members of the choice, and of the chunk. */
+  ofChoice?: Json;
+  ofChunk?: Json;
 }
 
 /** The turns of a model, chunk by chunk. */
 function turnsOf({ mayAnswer = true }: { mayAnswer?: boolean } = {}) {
   const turns = new JoinedChatStreams(OURS, () => mayAnswer);
-  const frameOf = ({ delta = {}, finish = null, usage, id = 'c1' }: Chunk): string => {
-    const choices = [{ index: 0, delta, finish_reason: finish }];
-    return JSON.stringify({ id, created: 1, model: 'm', choices, ...(usage === undefined ? {} : { usage }) });
+  const frameOf = ({ delta = {}, finish = null, usage, id = 'c1', ofChoice, ofChunk }: Chunk): string => {
+    const choices = [{ index: 0, delta, finish_reason: finish, ...ofChoice }];
+    const counted = usage === undefined ? {} : { usage };
+    return JSON.stringify({ id, created: 1, model: 'm', choices, ...counted, ...ofChunk });
   };
   return {
     turns,
@@ -57,6 +61,11 @@ const callsIn = (shown: readonly Shown[]): Json[] =>
   shown.flatMap(({ choices }) => (choices[0]?.delta.tool_calls as Json[] | undefined) ?? []);
 const finishesIn = (shown: readonly Shown[]): (string | null)[] =>
   shown.flatMap(({ choices }) => choices[0]?.finish_reason ?? []);
+const expectedIn = ({ ofChoice, ofChunk, usage }: Chunk): Json => ({
+  ...(usage && { usage }),
+  ...(ofChoice && { choices: [ofChoice] }),
+  ...ofChunk,
+});
 const usagesIn = (shown: readonly Shown[]): unknown[] => shown.flatMap(({ usage }) => usage ?? []);
 
 describe('a call of a custom tool', () => {
@@ -152,18 +161,23 @@ describe('usage on a chunk with a choice', () => {
     expect(turns.usage).toEqual({ prompt_tokens: 40, completion_tokens: 12, total_tokens: 52 });
   });
 
-  it('is reported once if it comes with the end', () => {
+  it.each([
+    ['beside its choices', (of: Json): Chunk => ({ usage: of })],
+    ['in its choice (Moonshot)', (of: Json): Chunk => ({ ofChoice: { usage: of } })],
+    ['in a field of its own (Groq)', (of: Json): Chunk => ({ ofChunk: { x_groq: { id: 'r', usage: of } } })],
+  ])('is reported once if it comes with the end, %s', (_, placed) => {
     const { turns, shown } = turnsOf();
     const inner = shown({ delta: { content: 'Hm. ' } }, calling(named('retrieve_ref', 0, 'x', '{}')), {
       delta: { content: 'And.' },
       finish: 'tool_calls',
-      usage: usage(10, 5),
+      ...placed(usage(10, 5)),
     });
     turns.begin();
-    const last = shown({ delta: { content: 'So.' }, finish: 'stop', usage: usage(30, 7) });
-    expect(usagesIn(inner)).toEqual([]);
+    const last = shown({ delta: { content: 'So.' }, finish: 'stop', ...placed(usage(30, 7)) });
+    expect(JSON.stringify(inner)).not.toContain('completion_tokens');
     expect(finishesIn(inner)).toEqual([]);
-    expect(usagesIn(last)).toEqual([usage(30, 12)]);
+    expect(last).toMatchObject([expectedIn(placed(usage(30, 12)))]);
+    expect(turns.usage?.total_tokens).toBe(52);
   });
 
   it('has the details of all completions, and of the last prompt', () => {
