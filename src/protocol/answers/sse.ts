@@ -94,9 +94,9 @@ function endOfPlainLine(text: string, start: number): number {
  * clients read line by line. No JSON has a `}` before a `{`.
  */
 const WITHOUT_BLANKS = /\}(?:\r\n?|\n)(?:event:[^\r\n]*(?:\r\n?|\n))?data: ?(?:\{|\[DONE\])/;
-const WITH_BLANKS = /^data.*?(?:\n\n|\r\r|\r\n\r\n)/ms;
+const BLANK = /\n\n|\r\r|\r\n\r\n/;
 /** In bytes. A first event that is longer has a blank line. */
-const LONGEST_BEGINNING = 64 * 1024;
+const LONGEST_BEGINNING = 4 * 1024;
 
 /** Splits a stream of bytes into frames, and holds the unfinished one back. */
 export class FrameSplitter {
@@ -191,7 +191,9 @@ export class FrameSplitter {
     const text = bufferOf(concat([...this.held, chunk])).toString('latin1');
     this.lacksBlanks ??= WITHOUT_BLANKS.test(text) || undefined;
     if (!this.lacksBlanks) {
-      if (WITH_BLANKS.test(text) || text.length > LONGEST_BEGINNING) this.lacksBlanks = false;
+      const event = text.search(/^data/m);
+      if ((event >= 0 && BLANK.test(text.slice(event))) || text.length > LONGEST_BEGINNING)
+        this.lacksBlanks = false;
       return chunk;
     }
     this.rest();
