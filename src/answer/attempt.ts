@@ -11,7 +11,6 @@ import { type ConversationKey, conversationKey } from '../request/cache-key.ts';
 import type { Call } from '../request/call.ts';
 import { sharedAccount } from '../request/callers/shared-account.ts';
 import { isRefused } from '../request/model-refusals.ts';
-import { TIME_LIMITS } from '../time-limits.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
 import type { SentRequest } from '../upstream/sent-requests.ts';
 import { type AddedMessages, addedMessages } from '../view/added-messages.ts';
@@ -230,26 +229,18 @@ export class Attempts {
     options: Pick<AskOptions, 'left' | 'asItCame' | 'tokens' | 'listed'> = {},
     next?: NextAttempt,
   ): Promise<UpstreamAnswer> {
-    const { life } = this.asking;
+    const { api, call, life } = this.asking;
     const { key } = this;
     const headers = key?.header === undefined ? [] : [[key.header, key.key] as const];
     const given = { ...options, headers, counts: life.readsUsage, isFurther: this.hasAsked };
     this.hasAsked = true;
-    const answer =
+    const asked =
       next && !next.without.has('bridge') && body instanceof Uint8Array
         ? await this.askOver(body, given, next)
-        : await this.askItself(body, given);
+        : await askUpstream(call.scope, api.path, body, given);
+    const answer = call.request.field('stream') === true ? await withStreamType(asked, call.scope) : asked;
     if (answer.usage) usages.push(answer.usage);
     return answer;
-  }
-
-  /** Sends a body over the caller's API. */
-  private async askItself(body: Uint8Array | ReadableStream, options: AskOptions) {
-    const { api, call } = this.asking;
-    const answer = await askUpstream(call.scope, api.path, body, options);
-    if (call.request.field('stream') !== true) return answer;
-    const { idleTimeoutMs } = call.scope.services.config;
-    return withStreamType(answer, Math.min(TIME_LIMITS.streamBeginningMs, idleTimeoutMs));
   }
 
   /** Sends a body over another API. */

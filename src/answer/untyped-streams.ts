@@ -3,6 +3,8 @@
  * a stream read the body as one all the same, so it is recognized by its beginning.
  */
 import { beginsAsEvents } from '../protocol/answers/sse.ts';
+import type { RequestScope } from '../request/scope.ts';
+import { TIME_LIMITS } from '../time-limits.ts';
 import { openStream } from '../upstream/opening.ts';
 import { isDecoded } from '../upstream/request.ts';
 import type { CountedAnswer } from './ask-upstream.ts';
@@ -13,12 +15,11 @@ const UNTYPED = /^(?:text\/plain|application\/octet-stream|) *(?:;|$)/i;
 /** In characters: the name of a field has at most five. */
 const ENOUGH = 8;
 
-/**
- * An answer to a request for a stream, with the type of one if it is one.
- *
- * @param limitMs how long to wait for its first bytes, in milliseconds
- */
-export async function withStreamType(answer: CountedAnswer, limitMs: number): Promise<CountedAnswer> {
+/** An answer to a request for a stream, with the type of one if it is one. */
+export async function withStreamType(
+  answer: CountedAnswer,
+  { services: { config } }: Pick<RequestScope, 'services'>,
+): Promise<CountedAnswer> {
   const { ok, body, status, headers: stated } = answer.response;
   const type = stated.get('content-type')?.trim() ?? '';
   if (!ok || !body || !UNTYPED.test(type) || !isDecoded(stated)) return answer;
@@ -28,6 +29,7 @@ export async function withStreamType(answer: CountedAnswer, limitMs: number): Pr
     beginning += decoder.decode(chunk, { stream: true });
     return beginning.trim().length >= ENOUGH;
   };
+  const limitMs = Math.min(TIME_LIMITS.streamBeginningMs, config.idleTimeoutMs);
   const opened = await openStream(answer, { push, end: () => undefined }, limitMs);
   if (!beginsAsEvents(beginning)) return { ...answer, ...opened };
   const headers = new Headers(stated);

@@ -16,6 +16,7 @@ import { openStream } from '../../upstream/opening.ts';
 import { isEventStream } from '../../upstream/request.ts';
 import { type CountedAnswer, withoutAccount } from '../ask-upstream.ts';
 import { bodyRelay } from '../unread/unread-body.ts';
+import { withStreamType } from '../untyped-streams.ts';
 
 interface Translating {
   readonly reader: AnswerReader;
@@ -34,8 +35,9 @@ interface Translating {
  * @throws ApiError if an answer breaks off that must be read completely, or has said nothing yet;
  *   if it is too long
  */
-export async function chatAnswer(answer: CountedAnswer, translating: Translating): Promise<CountedAnswer> {
+export async function chatAnswer(came: CountedAnswer, translating: Translating): Promise<CountedAnswer> {
   const { reader, streams, scope, keep } = translating;
+  const answer = streams ? await withStreamType(came, scope) : came;
   const { response } = answer;
   if (response.ok && streams && isEventStream(response)) return streamed(answer, translating);
   const body = response.body ? await readBody(answer, bodyRelay(scope.services)) : new Uint8Array();

@@ -9,10 +9,10 @@ import { bridged, type Json } from '../../protocol/bridges/responses/bridged.ts'
 const ASKED: Json = { model: 'gpt-6.1-sol', input: [] };
 const SCOPE = { services: { config: { idleTimeoutMs: 60_000 } } } as RequestScope;
 
-/** Reads a stream that comes in one piece. */
-async function answering() {
+/** Reads a stream that comes in one piece. @param type that its server states */
+async function answering(type: string) {
   const body = [...eventsOf(ASKED, { content: 'It is there.' })].join('');
-  const headers = { 'content-type': 'text/event-stream' };
+  const headers = { 'content-type': type };
   const kept = Promise.withResolvers<void>();
   const answer = await chatAnswer(
     { response: new Response(body, { headers }), abort: () => undefined },
@@ -25,17 +25,21 @@ async function answering() {
     return read.done ? undefined : new TextDecoder().decode(read.value);
   };
   const waits = async () => (await source.read(1)) === 'silent';
-  return { next, waits, keep: kept.resolve };
+  return { next, waits, keep: kept.resolve, type: answer.response.headers.get('content-type') };
 }
 
-it('of a stream, the end alone, also where the text comes together with it', async () => {
-  const { next, waits, keep } = await answering();
-  const text = await next();
-  expect(text).toContain('It');
-  expect(text).not.toContain('"finish_reason":"stop"');
-  expect(await waits()).toBe(true);
-  keep();
-  expect(await next()).toMatch(/"finish_reason":"stop".*\n\ndata: \[DONE\]\n\n$/s);
-  while ((await next()) === '');
-  expect(await next()).toBeUndefined();
-});
+it.each(['text/event-stream', 'text/plain', ''])(
+  'of a stream (%j), the end alone, also where the text comes together with it',
+  async (stated) => {
+    const { next, waits, keep, type } = await answering(stated);
+    expect(type).toMatch(/^text\/event-stream/);
+    const text = await next();
+    expect(text).toContain('It');
+    expect(text).not.toContain('"finish_reason":"stop"');
+    expect(await waits()).toBe(true);
+    keep();
+    expect(await next()).toMatch(/"finish_reason":"stop".*\n\ndata: \[DONE\]\n\n$/s);
+    while ((await next()) === '');
+    expect(await next()).toBeUndefined();
+  },
+);
