@@ -31,6 +31,7 @@ import type { ToolTurn } from '../answers/tool-turn.ts';
 import { RESPONSES_USAGE, UsageTally } from '../answers/usage.ts';
 import { type Ending, saidItems } from './answer-text.ts';
 import { ItemSorter, turnOf } from './calls.ts';
+import { FAILED } from './failed.ts';
 import { isEncrypted, withMark, withoutEncrypted } from './reasoning.ts';
 import { type Changes, changedEvent } from './splices.ts';
 import { isError } from './stream.ts';
@@ -44,7 +45,7 @@ import {
   StreamItems,
 } from './stream-items.ts';
 
-const ENDS = new Set(['response.completed', 'response.incomplete', 'response.failed']);
+const ENDS = new Set(['response.completed', 'response.incomplete', FAILED]);
 const ARGUMENTS_DONE = 'response.function_call_arguments.done';
 
 /** Events of a text. They may come without an item, and are never a call. */
@@ -125,10 +126,11 @@ export class JoinedResponsesStreams extends WaitingStreams<StreamEvent, ItemSort
   }
 
   take(frame: Frame): Frame[] {
-    if (this.hasFailed) return [];
-    // What waits goes first. Nothing that comes after an error is a part of the answer.
-    this.hasFailed = (frame.data ?? '').includes('"error"') && isError(frame.json);
     const event = eventOf(frame);
+    // Nothing that comes after an error is a part of the answer, but the end of a failed one.
+    if (this.hasFailed) return event?.type === FAILED ? this.taken(event) : [];
+    // What waits goes first.
+    this.hasFailed = (frame.data ?? '').includes('"error"') && isError(frame.json);
     if (!event) return this.hasFailed ? [...this.release(), frame] : [frame];
     if (!this.withholds || this.scout.isCallers) return this.taken(event);
     const { type, fields } = event;

@@ -140,6 +140,8 @@ export class ResponsesStream implements AnswerStream {
   /** An error of the upstream as `response.failed`; undefined for any other event. */
   private asFailed(frame: Frame): Frame[] | undefined {
     if (!LAST.test(frame.data ?? '')) return undefined;
+    // An upstream's own event after its error would be a second end.
+    if (this.isOver) return [];
     if (!isError(frame.json)) return undefined;
     const event = asObject(parseJson(reworded(frame, this.reword) ?? '') ?? frame.json);
     this.isOver = true;

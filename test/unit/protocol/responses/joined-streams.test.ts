@@ -334,6 +334,10 @@ describe('an answer that breaks off', () => {
       expect.stringContaining('"type":"response.created"'),
       expect.stringContaining('Busy.'),
     ]);
+    // OpenAI's own streams go on to a response that has failed. Nothing else is a part of it.
+    expect(take('{"type":"response.output_text.delta","sequence_number":2,"delta":"x"}')).toEqual([]);
+    const failed = { type: 'response.failed', sequence_number: 3, response: { status: 'failed' } };
+    expect(take(JSON.stringify(failed))).toEqual([expect.stringContaining('"type":"response.failed"')]);
     expect([streams.turn, streams.isThrough]).toEqual([undefined, false]);
   });
 });

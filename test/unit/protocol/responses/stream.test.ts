@@ -116,6 +116,8 @@ describe('an error in a response that may fail', () => {
       response: { error: { code: 'server_is_overloaded', message: 'Busy.' }, memory: { mode: 'none' } },
     });
     expect([pipeline.isOver, pipeline.isWhole]).toEqual([true, false]);
+    const again = { type: 'response.failed', response: { status: 'failed' } };
+    expect(framesOf(push(`data: ${JSON.stringify(again)}\n\n`))).toEqual([]);
   });
 
   it.each([
