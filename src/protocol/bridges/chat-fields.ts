@@ -5,7 +5,7 @@
  */
 import { wordsOf } from '../../lib/elements.ts';
 import { asObjects, type JsonObject } from '../../lib/json.ts';
-import type { BridgeOptions, BridgeRefusal, ChatBody } from './bridge.ts';
+import type { BridgeOptions, BridgeRefusal, ChatBody, KeptOutputs } from './bridge.ts';
 import { SentCalls } from './sent-calls.ts';
 import { ShortNames } from './short-names.ts';
 
@@ -119,15 +119,19 @@ function unknown(param: string): BridgeRefusal {
   return { param, message: `Unknown parameter: '${param}'.`, code: 'unknown_parameter' };
 }
 
-/** Members of messages, with what clients send back of answers, which says nothing new. */
+/** Members of messages, with the reasoning that clients send back in many forms. */
 const OF_MESSAGES = wordsOf(
-  'role content name tool_calls tool_call_id refusal audio function_call annotations cache_control',
+  'role content name tool_calls tool_call_id refusal audio function_call cache_control',
   'reasoning reasoning_content reasoning_details thinking_blocks provider_specific_fields',
 );
 
-/** Notes what no other API has a place for in messages. The name of a result is in its call. */
-export function noteMembers(messages: readonly JsonObject[], notices: Set<string>): void {
-  for (const message of messages) {
+/**
+ * Notes what no other API has a place for in messages. The name of a result is in its call, and all
+ * that an answer says in its output.
+ */
+export function noteMembers(messages: readonly JsonObject[], kept: KeptOutputs, notices: Set<string>): void {
+  for (const [index, message] of messages.entries()) {
+    if (kept(index)) continue;
     if (says(message.name) && message.role !== 'tool') notices.add('names_dropped');
     if (hasOthers(message, OF_MESSAGES)) notices.add('message_fields_dropped');
   }
@@ -135,7 +139,7 @@ export function noteMembers(messages: readonly JsonObject[], notices: Set<string
 
 /** Whether something is said by a member beside some. */
 export function hasOthers(value: JsonObject, known: ReadonlySet<string>): boolean {
-  return Object.entries(value).some(([name, said]) => says(said) && !known.has(name));
+  return Object.entries(value).some(([name, said]) => says(said) && !isEmpty(said) && !known.has(name));
 }
 
 /** The calls of an assistant message. */

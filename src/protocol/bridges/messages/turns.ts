@@ -51,8 +51,8 @@ export function turnsOf(
   writing: Writing,
 ): Turns {
   const { notices } = writing;
-  noteMembers(messages, notices);
-  for (const { content } of messages) noteParts(content, notices);
+  noteMembers(messages, kept, notices);
+  for (const [index, { content }] of messages.entries()) if (!kept(index)) noteParts(content, notices);
   const first = messages.findIndex((message) => !isOfSystem(message));
   // A conversation of instructions alone has its last one as a message.
   const begin = first < 0 ? messages.length - 1 : first;

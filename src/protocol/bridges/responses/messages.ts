@@ -15,7 +15,7 @@ export const ENCRYPTED_DETAIL = { type: 'reasoning.encrypted', format: 'openai-r
 
 /** Writes the items of `input`. @returns JSON: kept items need not be decoded */
 export function inputOf({ messages }: ChatBody, kept: KeptOutputs, writing: Writing): string {
-  noteMembers(messages, writing.notices);
+  noteMembers(messages, kept, writing.notices);
   const items = messages.flatMap((message, index) => {
     if (message.role !== 'assistant') return JSON.stringify(itemFrom(message, writing));
     const output = kept(index);
@@ -88,7 +88,7 @@ function answerItems(message: JsonObject, writing: Writing): string[] {
 }
 
 /** What is written of the parts of an answer, and what says nothing new. */
-const OF_SAID = wordsOf('type text refusal annotations logprobs cache_control prompt_cache_breakpoint');
+const OF_SAID = wordsOf('type text refusal logprobs cache_control prompt_cache_breakpoint');
 
 /** The encrypted reasoning that a client has sent back, unless the upstream has refused it. */
 function reasoningFrom(

@@ -123,6 +123,7 @@ describe.each(Object.values(BRIDGES))('over $api', (bridge) => {
     expect(param ?? json).toMatch(/some_day/);
   });
 
+  const cited = (said: Json): Json => ({ ...said, annotations: [{ type: 'url_citation' }] });
   const message = (more: Json): Json => ({ messages: [{ role: 'user', content: 'Look.', ...more }] });
 
   it.each<[what: string, chat: Json]>([
@@ -132,6 +133,11 @@ describe.each(Object.values(BRIDGES))('over $api', (bridge) => {
       { messages: [...BASE.messages, { role: 'assistant', content: 'A', name: 'ada' }] },
     ],
     ['an unknown member of a message', message({ weight: 0 })],
+    ['citations of an answer', { messages: [...BASE.messages, cited({ role: 'assistant', content: 'A' })] }],
+    [
+      'citations of a text of an answer',
+      { messages: [...BASE.messages, { role: 'assistant', content: [cited({ type: 'text', text: 'A' })] }] },
+    ],
     ['the detail of an image', message({ content: [image({ detail: 'low' })] })],
     [
       'a mark of a cache',

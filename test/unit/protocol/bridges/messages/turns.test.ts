@@ -324,6 +324,9 @@ describe('answers that are kept', () => {
 
     expect((body.messages as Json[])[1]).toEqual(says(BLOCKS));
     expect(violations(body)).toEqual([]);
+    const cited = { ...CALLED, annotations: [{ type: 'url_citation' }] };
+    const messages = [user('Hi.'), cited, result('toolu_1')];
+    expect(bridged({ messages }, {}, keeps).notices).toEqual([]);
   });
 
   it('are sent with their bytes', () => {
