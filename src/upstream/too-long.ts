@@ -46,7 +46,7 @@ export function mayBeTooLong(status: number): boolean {
 
 /**
  * Codes and types for it, of OpenAI and compatible servers, z.ai, llama.cpp, GitHub Copilot,
- * LiteLLM, GitHub Models and Perplexity.
+ * LiteLLM, GitHub Models, Perplexity, Qianfan and Volcengine.
  */
 const CODES = codeNames(
   'context_length_exceeded',
@@ -56,6 +56,8 @@ const CODES = codeNames(
   'ContextWindowExceededError',
   'tokens_limit_reached',
   'too_many_prompt_tokens',
+  'tokens_too_long',
+  'OutofContextError',
 );
 
 /** The body is too large, possibly in bytes (https://platform.claude.com/docs/en/api/errors). */
@@ -107,23 +109,25 @@ const WORDS = [
   // LM Studio, Ollama, SGLang, vLLM
   /(?:longer|greater) than the context|longer than the model|fit in(?:to the model| context)/,
   /context length is only|configured context size is/, // vLLM, DwarfStar
-  // OpenAI, Gemini, GitHub Copilot, Volcengine, SiliconFlow, Nova
-  /\b(?:input|prompt|total) (?:length|tokens?)\b.{0,40}\bexceed/,
+  // OpenAI, Gemini, GitHub Copilot, Volcengine, SiliconFlow, Nova, DashScope
+  /\b(?:input|prompt|total)(?: message token)? (?:length|tokens?)\b.{0,40}\bexceed/,
   /\b(?:input|prompt|context) \(\d+ tokens\) exceeds the maximum allowed length/, // SGLang
-  /prompt (?:\(\d+ tokens\) )?(?:is )?(?:too long|超长)/, // Anthropic, Ollama, SageMaker, z.ai
+  // Anthropic, Ollama, SageMaker, Qianfan, z.ai
+  /prompt (?:tokens |\(\d+ tokens\) )?(?:is )?(?:too long|超长)/,
   /prompt exceeds max(?:imum)? length/, // z.ai
   /input is too long for (?:the |this )?(?:requested )?model/, // Bedrock
-  /too many input tokens/, // Bedrock
+  /too many input tokens|input token length too long/, // Bedrock, Moonshot
   /context shift is disabled/, // llama.cpp before June 2025
   /context (?:the )?overflows/, // LM Studio
   /reached context length of/, // LM Studio, also in the middle of an answer
   /cannot truncate prompt with n_keep/, // LM Studio
   /\binputs\b.*must (?:be <=|have less than)/, // text-generation-inference, Together
+  /tokens \(\d+\) must be less than (?:or equal to )?max_seq_len/, // SiliconFlow
   /too large for model with/, // Mistral
   /reduce the length of the messages/, // Groq, Cerebras
   /exceeded model token limit/, // Moonshot
   /range of input length should be/, // DashScope
-  /number of tokens \(prompt.*cannot exceed|size limit exceeded by \d+ tokens/, // Cohere
+  /number of tokens (?:\(prompt.*|in the prompt )cannot exceed|size limit exceeded by \d+ tokens/, // Cohere
   /input token count is \d+ but/, // Vertex AI
   /tokens in request more than max tokens allowed/, // a provider of OpenCode
   /litellm\.contextwindowexceedederror/, // LiteLLM
@@ -169,7 +173,7 @@ const LIMITS = [
   /exceed context limit: \d+ \+ \d+ > #/,
   /max(?:imum number of)? tokens allowed (?:is )?\(?#/,
   /max_(?:num|prompt)_tokens \(#/,
-  /(?:max input tokens|max size|token limit): #/,
+  /(?:max input tokens|max size|token limit) ?: #/,
   /context size \(# tokens\)/,
   /configured context size is #/,
   /context window (?:of|limit) \(?#/,
@@ -179,10 +183,11 @@ const LIMITS = [
   /\bn_ctx:? \(?#/,
   /maximum model length of #/,
   /maximum allowed length \(#/,
-  /must (?:be <=|have less than) #/,
+  /must (?:be <=|have less than|be less than (?:or equal to )?max_seq_len) \(?#/,
   /too large for model with #/,
   /while limit is #/,
   /exceeds (?:the )?(?:limit of|maximum length) #/,
+  /exceed model limit \(#/,
   /input length should be \[1, ?#/,
   /supports up to #/,
   /limit for this model is #/,
@@ -211,12 +216,16 @@ const PROMPTS = [
   /given: #/,
   /current length is #/,
   /- received #/,
+  /length of prompt_tokens \(#/,
 ].map(withNumber);
 
 /** Patterns with the sum of prompt and answer. */
-const TOTALS = [/resulted in # tokens/, /requested (?:about |a total of )?# tokens/, /\(requested: #/].map(
-  withNumber,
-);
+const TOTALS = [
+  /resulted in # tokens/,
+  /requested (?:about |a total of )?# tokens/,
+  /\(requested: #/,
+  /max_total_tokens \(#/,
+].map(withNumber);
 
 /** Patterns with the answer's share. */
 const ANSWERS = [

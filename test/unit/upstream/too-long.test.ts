@@ -424,6 +424,18 @@ describe('an error that says that the prompt is too long', () => {
       ),
       window(),
     ],
+    [
+      'Volcengine with a code of its own',
+      openai('Total tokens of image and text exceed max message tokens.', 'OutofContextError', {
+        type: 'BadRequest',
+      }),
+      window(),
+    ],
+    [
+      'DashScope for its longest context',
+      openai('Total message token length exceed model limit (10000000 tokens).', 'invalid_parameter_error'),
+      window(10000000),
+    ],
     // https://github.com/leookun/cursor-byok/issues/129
     [
       'SiliconFlow',
@@ -434,6 +446,27 @@ describe('an error that says that the prompt is too long', () => {
       }),
       ofPrompt(202752, 204703),
     ],
+    [
+      'SiliconFlow in other words',
+      JSON.stringify({
+        code: 20015,
+        message: 'length of prompt_tokens (235121) must be less than max_seq_len (65536).',
+        data: null,
+      }),
+      window(65536, 235121),
+    ],
+    [
+      'SiliconFlow with room for the answer',
+      JSON.stringify({
+        code: 20015,
+        message: 'max_total_tokens (73728) must be less than or equal to max_seq_len (65536)',
+        data: null,
+      }),
+      window(65536, 73728),
+    ],
+    // https://github.com/PaddlePaddle/ERNIE-SDK/issues/336
+    ['Qianfan', openai('Prompt tokens too long', 'tokens_too_long'), window()],
+    ['Qianfan without its code', openai('prompt tokens too long.'), window()],
     // https://github.com/fw-ai/cookbook/issues/134
     [
       'Fireworks',
@@ -483,6 +516,15 @@ describe('an error that says that the prompt is too long', () => {
       }),
       window(132000),
     ],
+    [
+      'Cohere with a limit of the prompt',
+      JSON.stringify({
+        message:
+          'too many tokens: total number of tokens in the prompt cannot exceed 4081 - received 4292. Try using a shorter prompt, or enabling prompt truncating.',
+      }),
+      window(4081, 4292),
+    ],
+    ['Moonshot without numbers', openai('Input token length too long', 'invalid_request_error'), window()],
     // The next three are known to OpenCode (https://github.com/anomalyco/opencode).
     [
       'Nova of Bedrock',
