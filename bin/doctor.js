@@ -147,7 +147,11 @@ async function seenByCaller(ask, key) {
   }
   const { status, json } = await ask('/v1/deployment', key);
   if (status !== 200) {
-    const mend = status === 401 ? 'Use a key that the upstream, or ACCESS_KEYS, accepts.' : 'Check the log.';
+    const mends = {
+      401: 'Use a key that the upstream, or ACCESS_KEYS, accepts.',
+      key_not_checked: MENDS.upstream,
+    };
+    const mend = mends[json.error?.code] ?? mends[status] ?? 'Check the log.';
     return [{ name, ok: false, reason: json.error?.message ?? `status ${status}`, mend }];
   }
   if (json.object !== 'memory.deployment') return [{ name, ok: false, ...NOT_OURS }];

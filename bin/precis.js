@@ -80,6 +80,9 @@ async function ask() {
     fail(`precis ${command} takes ${countOf(counts[command])} beside its flags, not ${given}.\n\n${USAGE}`);
   const isRemoval = command === 'mcp' && files[0] === 'remove';
   const { PRECIS_URL, OPENAI_API_KEY: key, PRECIS_ADMIN_TOKEN: adminToken } = process.env;
+  for (const [name, value] of Object.entries({ OPENAI_API_KEY: key, PRECIS_ADMIN_TOKEN: adminToken }))
+    if (/[^ -~]/.test(value?.trim() ?? ''))
+      fail(`${name} has a line break, or a character that no key has: set it again.`);
   const url = values.url ?? PRECIS_URL;
   if (!url && !isRemoval) fail(`Name a deployment by --url or PRECIS_URL.\n\n${USAGE}`);
   const [file] = files;

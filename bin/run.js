@@ -9,7 +9,7 @@ import { constants, homedir } from 'node:os';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { digestOfAddresses, isAlive } from './running.js';
+import { digestOfAddresses, isAlive, isOwnAddress } from './running.js';
 import { addressOf, fail, NO_WINDOWS, takesKeys } from './said.js';
 
 const USAGE = `usage: precis run [--url <deployment>] [--agent <name>] [--port <number>] [--data <folder>]
@@ -68,9 +68,12 @@ function read(argv) {
         help: { type: 'boolean', short: 'h' },
       },
     });
+    if (!/^[1-9]\d{0,4}$/.test(values.port))
+      fail(`--port takes 1 to 65,535, not ${values.port}.\n\n${USAGE}`);
     return { values, command: at < 0 ? [] : argv.slice(at + 1) };
   } catch (error) {
-    return fail(`${error.message}\n\n${USAGE}`);
+    const isBare = error.code === 'ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL';
+    return fail(`${isBare ? 'The command and its arguments come after --.' : error.message}\n\n${USAGE}`);
   }
 }
 
@@ -117,13 +120,17 @@ function deployment(url) {
 async function ownPrecis({ port, data }) {
   const address = `http://127.0.0.1:${port}`;
   const folder = join(data, 'holders', port);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  // Noted before one is looked for: one that was started for other commands does not end now.
   const held = join(folder, String(process.pid));
-  writeFileSync(held, '');
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    // Noted before one is looked for: one that was started for other commands does not end now.
+    writeFileSync(held, '');
+  } catch ({ code }) {
+    fail(`--data ${data} can't be written: ${code}.`);
+  }
   const own = { address, release: () => rmSync(held, { force: true }) };
   process.once('exit', own.release);
-  const upstreams = ownUpstreams();
+  const upstreams = ownUpstreams(port);
   const log = join(data, 'precis.log');
   let started;
   for (const until = Date.now() + START_MS; Date.now() < until; await wait(POLL_MS)) {
@@ -135,17 +142,23 @@ async function ownPrecis({ port, data }) {
       checkUpstreams(address, server?.upstreams, upstreams);
       return own;
     }
-    if (started && started.exitCode !== null) break;
+    // It may have ended because another command's is starting.
+    if (started && started.exitCode !== null && !isStarting(folder)) break;
     if (!started) console.error(`precis: starts Precis on ${address}, with its data in ${data}.`);
     started ??= startPrecis({ port, data, folder, log, upstreams });
   }
   return fail(`Precis did not start on ${address}: ${log} says why.`);
 }
 
-/** Where the client would have sent its requests, as the variables of the Worker. */
-function ownUpstreams() {
-  const { OPENAI_BASE_URL, OPENAI_API_BASE, ANTHROPIC_BASE_URL: anthropic, UPSTREAM_BASE_URL } = process.env;
-  const openai = OPENAI_BASE_URL || OPENAI_API_BASE || UPSTREAM_BASE_URL;
+/**
+ * Where the client would have sent its requests, as the variables of the Worker. The address of
+ * this Precis is no other server: its user has exported it, as `precis start` says.
+ */
+function ownUpstreams(port) {
+  const { OPENAI_BASE_URL, OPENAI_API_BASE, ANTHROPIC_BASE_URL, UPSTREAM_BASE_URL } = process.env;
+  const other = (...urls) => urls.find((url) => url && !isOwnAddress(url, port));
+  const openai = other(OPENAI_BASE_URL, OPENAI_API_BASE, UPSTREAM_BASE_URL);
+  const anthropic = other(ANTHROPIC_BASE_URL);
   return {
     ...(openai && { UPSTREAM_BASE_URL: openai }),
     ...(anthropic && { ANTHROPIC_BASE_URL: anthropic.replace(/\/*(?:\/v1\/*)?$/, '/v1') }),

@@ -22,3 +22,8 @@ export function digestOfAddresses(openai = '', anthropic = '') {
     .update(JSON.stringify([openai, anthropic]))
     .digest('hex');
 }
+
+/** Whether an address names the Precis on a port of this machine: requests would go round. */
+export function isOwnAddress(url, port) {
+  return new RegExp(`^http://(?:127\\.0\\.0\\.1|localhost|\\[::1\\]):${port}(?:/|$)`, 'i').test(url);
+}

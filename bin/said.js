@@ -22,6 +22,8 @@ export function fail(message) {
 export function addressOf(url) {
   const scheme = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])(?=[:/]|$)/i.test(url) ? 'http' : 'https';
   const whole = /^[a-z][a-z\d+.-]*:\/\//i.test(url) ? url : `${scheme}://${url}`;
+  if (/^[^/]*\/\/[^/?#]*@/.test(whole))
+    fail('The address of a deployment has no user and no password: leave them out of --url or PRECIS_URL.');
   if (!/^https?:/i.test(whole) || !URL.canParse(whole))
     fail(`${url} is not the address of a deployment, such as https://precis.example.com.`);
   return whole.replace(/\/+$/, '').replace(/\/v1$/, '');

@@ -3,13 +3,16 @@
  * others, on workerd with R2 and Durable Objects in a folder.
  */
 import { randomBytes } from 'node:crypto';
+import { rmSync } from 'node:fs';
 import { chmod, mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { connect, createServer } from 'node:net';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Miniflare } from 'miniflare';
-import { digestOfAddresses, isAlive } from '../bin/running.js';
+import { digestOfAddresses, isAlive, isOwnAddress } from '../bin/running.js';
 import type { VariableName } from '../src/config.ts';
 import { isLocalHost } from '../src/lib/request-url.ts';
+import { nearest } from '../src/memory/strategy/hint.ts';
 import { CRON, eachRun } from './schedule.ts';
 
 const USAGE = `usage: precis start [--host <address>] [--port <number>] [--data <folder>]
@@ -39,7 +42,12 @@ async function main(): Promise<void> {
   // It takes a part of a second to load, for which neither `--help` nor this line waits.
   const { VARIABLES } = await import('../src/config.ts');
   const own = variablesIn(given.var, VARIABLES);
+  for (const name of ['UPSTREAM_BASE_URL', 'ANTHROPIC_BASE_URL'] as const)
+    if (isOwnAddress(own[name], port))
+      fail(`${name} is the address of this Precis itself: name the API that it forwards to.`);
+  await checkAddress(host, Number(port));
   const storage = await keepFromOthers(data);
+  await keepAlone(join(data, 'lock'));
   const vars = {
     DEFAULT_MEMORY_STRATEGY: 'auto',
     ...own,
@@ -75,6 +83,31 @@ async function main(): Promise<void> {
     endWithout(holders, miniflare);
   }
   console.log(greeting(`http://${nameOf(host)}:${url.port}`, vars.DEFAULT_MEMORY_STRATEGY));
+}
+
+/** Nothing is made for an address that can't be used, and no message of the runtime is about it. */
+async function checkAddress(host: string, port: number): Promise<void> {
+  const server = createServer();
+  const code = await new Promise<string | undefined>((resolve) => {
+    server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code));
+    server.listen(port, host, () => server.close(() => resolve(undefined)));
+  });
+  if (code === 'EADDRINUSE')
+    fail(`Port ${port} of ${host} is in use. End what listens there, or name another port by --port.`);
+  if (code) fail(`--host ${host} and --port ${port} can't be listened on: ${code}.`);
+}
+
+/** Two processes must not write to the same databases. A socket, since it ends with its process. */
+async function keepAlone(socket: string): Promise<void> {
+  const isUsed = await new Promise((resolve) => {
+    const other = connect(socket, () => resolve(other.destroy())).once('error', () => resolve(undefined));
+  });
+  if (isUsed) fail(`Another Precis uses this folder. End it, or name another folder by --data.`);
+  rmSync(socket, { force: true });
+  // Where the path is too long for a socket, nothing is checked.
+  const server = createServer((other) => other.destroy()).once('error', () => undefined);
+  server.listen(socket).unref();
+  process.once('exit', () => rmSync(socket, { force: true }));
 }
 
 /** An address as URLs have it. */
@@ -155,16 +188,18 @@ function readArguments() {
     process.exit(0);
   }
   if (!/^\d{1,5}$/.test(values.port) || Number(values.port) > 65_535)
-    fail(`--port takes 0 to 65535\n\n${USAGE}`);
+    fail(`--port, or PORT, takes 0 to 65,535, not ${values.port}.\n\n${USAGE}`);
   return values;
 }
 
 /** The variables of the Worker that have a value: arguments come before the environment. */
 function variablesIn(texts: readonly string[], names: readonly VariableName[]): Variables {
   const named = texts.map((text): [VariableName, string] => {
-    const at = text.indexOf(':');
-    const name = names.find((one) => one === text.slice(0, at));
-    return name ? [name, text.slice(at + 1)] : fail(`--var takes <NAME>:<value> of a variable\n\n${USAGE}`);
+    // What follows the name may be a secret.
+    const [word = ''] = /^\w*/.exec(text) ?? [];
+    const name = nearest(word, names);
+    if (name === word && text[word.length] === ':') return [name, text.slice(word.length + 1)];
+    return fail(`--var takes ${name ?? '<NAME>'}:<value>, not ${text.slice(0, word.length + 1)}…`);
   });
   const given = Object.fromEntries(named.filter(([, value]) => value !== ''));
   const values: Readonly<Record<string, string | undefined>> = { ...process.env, ...given };

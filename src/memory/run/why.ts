@@ -51,6 +51,7 @@ const KEPT_FROM: Readonly<Partial<Record<Warning, string>>> = {
     'It is over the soft budget, but this mode has no edit that loses nothing, or the request can store nothing.',
   store_failed: 'Storage failed, and what could not be stored stays in full.',
   summary_pending: 'Its summary was not ready yet.',
+  summary_degraded: 'The summarizer failed: a digest made by code replaces its text, or nothing does yet.',
   window_unknown:
     "The model's window is not known: `context_window_tokens` or `MODEL_WINDOWS` can say how large it is.",
 };

@@ -75,7 +75,7 @@ export function hintFor(unknown: string, known: readonly string[], all: string):
  * The known field with the smallest edit distance, if that is at most a third of the word. A field
  * that contains the word counts as near too, and comes first.
  */
-export function nearest(word: string, fields: readonly string[]): string | undefined {
+export function nearest<Field extends string>(word: string, fields: readonly Field[]): Field | undefined {
   const ranked = fields.map((candidate) => {
     const distance = editDistance(word, candidate);
     const isPart = word.length >= SHORTEST_PART && candidate.includes(word);

@@ -246,6 +246,16 @@ describe('precis doctor, where another server answers some of the requests', () 
     expect(said).not.toMatch(/^✓ parts/m);
   });
 
+  it('looks at the upstream where it can’t be asked about the key', async () => {
+    const asks = { code: 'invalid_api_key', message: 'This needs the API key under which' };
+    const { said } = await examined({
+      ...OPEN,
+      '/v1/deployment': [401, { error: asks }],
+      '/v1/deployment with a token': [503, { error: { code: 'key_not_checked', message: 'No answer.' } }],
+    });
+    expect(said).toMatch(/^✗ caller's key +No answer\.\n {4}→ Check UPSTREAM_BASE_URL/m);
+  });
+
   it.each([[{}], [null], [{ object: 'list', data: [] }]])(
     'takes no such answer for one about key and models: %j',
     async (json) => {

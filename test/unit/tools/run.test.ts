@@ -1,8 +1,9 @@
 /** `precis run` and `precis mcp`: what clients are started with. Stand-ins print it. */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -91,7 +92,14 @@ describe('precis run', () => {
   });
 
   it.each([
-    ['no command', ['run', '--url', HOST, 'claude'], 2, /usage: precis run|Unexpected argument/],
+    ['no command', ['run', '--url', HOST, 'claude'], 2, /come after --\.[\s\S]*usage: precis run/],
+    ['a port that is none', ['run', '--port', '0', '--', 'claude'], 2, /takes 1 to 65,535, not 0/],
+    [
+      'a folder that is none',
+      ['run', '--data', PRECIS, '--', 'claude'],
+      2,
+      /^--data .* can't be written: ENOTDIR\.$/m,
+    ],
     ['an unknown option', ['run', '--no', '--', 'claude'], 2, /--no[\s\S]*usage: precis run/],
     ['a command that is not there', ['run', '--url', HOST, '--', 'gone'], 127, /gone is not installed/],
   ])('says what is wrong with %s', async (_, args, status, says) => {
@@ -133,6 +141,11 @@ describe('precis run', () => {
         code: 2,
         err: expect.stringContaining('may forward to another server'),
       });
+    // As `precis start` has its user export them.
+    const own = `http://localhost:${port}`;
+    expect(await precis(args, { OPENAI_BASE_URL: `${own}/v1`, ANTHROPIC_BASE_URL: own })).toMatchObject({
+      code: 7,
+    });
     note(holders, 'https://corp.example/v1');
     expect(await precis(args, { OPENAI_API_BASE: 'https://corp.example/v1' })).toMatchObject({ code: 7 });
     expect(await precis(args)).toMatchObject({ code: 2 });
@@ -201,7 +214,66 @@ describe('precis mcp', () => {
   });
 });
 
+describe('precis start', () => {
+  it('says where another program has its port, or another Precis its folder, and makes nothing', async () => {
+    const data = join(folder, 'used');
+    await mkdir(data);
+    const servers = [createServer(), createServer()] as const;
+    await Promise.all([
+      once(servers[0].listen(0), 'listening'),
+      once(servers[1].listen(join(data, 'lock')), 'listening'),
+    ]);
+    const { port } = servers[0].address() as AddressInfo;
+    const start = (...args: string[]) => precis(['start', '--data', data, ...args]);
+
+    expect((await start('--port', String(port))).err).toBe(
+      `Port ${port} of 127.0.0.1 is in use. End what listens there, or name another port by --port.\n`,
+    );
+    expect((await start('--port', '0')).err).toContain('Another Precis uses this folder.');
+    expect((await start('--port', '0', '--host', '256.0.0.1')).err).toMatch(
+      /^--host 256\.0\.0\.1 and --port 0 /,
+    );
+    expect(await readdir(join(data, 'storage'))).toEqual([]);
+    for (const server of servers) server.close();
+  });
+
+  it.each([
+    ['--port', 'eighty', /^--port, or PORT, takes 0 to 65,535, not eighty\.$/m],
+    [
+      '--var',
+      'UPSTREAM_BASE_URl:sk-secret',
+      /^--var takes UPSTREAM_BASE_URL:<value>, not UPSTREAM_BASE_URl:…$/m,
+    ],
+    ['--var', 'ADMIN_TOKEN=sk-secret', /^--var takes ADMIN_TOKEN:<value>, not ADMIN_TOKEN=…$/m],
+    ['--var', 'OTHER:sk-secret', /^--var takes <NAME>:<value>, not OTHER:…$/m],
+    [
+      '--var',
+      'UPSTREAM_BASE_URL:http://127.0.0.1:9/v1',
+      /^UPSTREAM_BASE_URL is the address of this Precis itself/m,
+    ],
+  ])('says what is wrong with %s %s', async (flag, value, says) => {
+    const { code, err } = await precis(['start', '--data', folder, flag, value], { PORT: '9' });
+
+    expect(code).toBe(1);
+    expect(err).toMatch(says);
+    expect(err).not.toContain('sk-secret');
+  });
+});
+
 describe('the command line', () => {
+  it.each([
+    [{ OPENAI_API_KEY: 'sk-secret\n2' }, HOST, /^OPENAI_API_KEY has a line break/],
+    [{ PRECIS_ADMIN_TOKEN: '“sk-secret”' }, HOST, /^PRECIS_ADMIN_TOKEN has a line break, or a character/],
+    [{}, 'https://me:sk-secret@precis.example', /no user and no password/],
+    [{}, 'me:sk-secret@precis.example', /no user and no password/],
+  ])('says what is wrong with %j and %s, without what is secret', async (env, url, says) => {
+    const { code, err } = await precis(['doctor', '--url', url], env);
+
+    expect(code).toBe(2);
+    expect(err).toMatch(says);
+    expect(err).not.toContain('sk-secret');
+  });
+
   it.each([
     [['bakup', 'f'], /^There is no command bakup\.$/m],
     [['toString'], /^There is no command toString\.$/m],

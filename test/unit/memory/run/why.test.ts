@@ -35,6 +35,11 @@ describe('why a request was sent as it was', () => {
       '60 messages were sent unchanged: 41,000 tokens, over the budget of 32,000. It is 9,000 tokens over its budget of 32,000. Waiting: placeholders would free 4,669 tokens, but that pays off from 6,452.',
     ],
     [
+      'a rolling memory that could not be made',
+      { tokens: { ...LARGE, budget: 50_000 }, mode: 'rolling_summary', warnings: ['summary_degraded'] },
+      '60 messages were sent unchanged: 41,000 tokens, under the budget of 50,000. The summarizer failed: a digest made by code replaces its text, or nothing does yet.',
+    ],
+    [
       'a history that the provider stores',
       { warnings: ['upstream_state'] },
       '60 messages were sent unchanged, and nothing was planned. The provider stores the conversation or a part of it, so Precis does not have all of its messages.',
