@@ -48,7 +48,9 @@ function knownFrom(
   // A move of the plan since then has taken along all that was thought before it.
   if ((view?.thinkingFrom ?? 0) > end) return sent.thinkingFrom;
   const isAnswered = end < messages.length;
-  const hasRounds = !isAnswered || !sent.hadRounds || view?.rounds?.has(end) === true;
+  // What is kept over a bridge says itself which rounds led to it (`bridge/kept-answers.ts`).
+  const needsRounds = isAnswered && sent.hadRounds && made.reasoning === undefined;
+  const hasRounds = !needsRounds || view?.rounds?.has(end) === true;
   const isSame = changedPart(sent.own, ownPrefix(made, added.messages, end)) === undefined;
   return hasRounds && isSame ? sent.thinkingFrom : messages.length;
 }

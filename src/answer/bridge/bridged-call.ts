@@ -162,7 +162,8 @@ export class BridgedCall {
     const from = isBound ? Math.max(made.movedAt ?? 0, thinkingFrom) : 0;
     const inView = new Set(shown.messages.filter((message) => !isCleared(made.view, message)));
     const isShown = (message: number): boolean => message >= from && inView.has(message);
-    const found = await this.kept?.outputs(this.route.api, made.history, isShown, isBound);
+    const { roundsBefore } = shown;
+    const found = await this.kept?.outputs(this.route.api, made.history, isShown, roundsBefore, isBound);
     this.lacksOutputs = found?.lacks === true;
     this.keptFrom = isBare && isBound ? request.messages.length : (found?.from ?? 0);
     return { answers: isBare ? [] : (found?.answers ?? []), shown };

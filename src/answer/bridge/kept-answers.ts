@@ -13,7 +13,7 @@ import { firstAnswer } from '../../memory/conversation/first-requests.ts';
 import { type History, readHistory } from '../../memory/conversation/history.ts';
 import type { KeptReasonings } from '../../memory/conversation/kept-reasoning.ts';
 import type { BridgedApi } from '../../protocol/bridges/bridge.ts';
-import type { AnswerOutputs } from '../../protocol/bridges/kept-outputs.ts';
+import { type AnswerOutputs, outputsOfText } from '../../protocol/bridges/kept-outputs.ts';
 import { ANSWER_OUTPUTS_BYTES } from '../../request/beliefs.ts';
 import { conversationOfCall } from '../../request/conversation.ts';
 import { KEPT_ROWS, NEVER_KEPT, type StoredAnswer } from '../../storage/conversation/kept-answers.ts';
@@ -88,6 +88,7 @@ export class KeptAnswers implements ReasoningSource {
    * The outputs for a view.
    *
    * @param isShown whether the view has an answer, and its reasoning
+   * @param roundsBefore how many rounds the view has before an answer
    * @param isBound whether reasoning is bound to what precedes it
    * @throws ApiError if there is no account for the API
    */
@@ -95,6 +96,7 @@ export class KeptAnswers implements ReasoningSource {
     api: BridgedApi,
     history: History | undefined,
     isShown: (message: number) => boolean,
+    roundsBefore: (message: number) => number,
     isBound: boolean,
   ): Promise<SentOutputs> {
     const found = await this.found(api, history);
@@ -109,8 +111,16 @@ export class KeptAnswers implements ReasoningSource {
     });
     const isUnread = answers.length < wanted.length;
     const lacks = found.isUnknown || answers.length < shown.length;
+    if (!isBound) return { answers, lacks, from };
     // What was thought since is bound to what can't be read.
-    return isBound && isUnread ? { answers: [], lacks, from: all } : { answers, lacks, from };
+    if (isUnread) return { answers: [], lacks, from: all };
+    // Rounds that no view shows led to it.
+    const bare = answers.findLast(({ message, text }) => {
+      return outputsOfText(text).length - 1 > roundsBefore(message);
+    });
+    if (!bare) return { answers, lacks, from };
+    const rest = answers.filter(({ message }) => message > bare.message);
+    return { answers: rest, lacks: true, from: Math.max(from, bare.end) };
   }
 
   /** Forgets the answers of the array, since the upstream refuses them. Never rejects. */

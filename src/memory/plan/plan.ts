@@ -114,7 +114,8 @@ export function plan(strategy: EditingStrategy, request: PlanRequest, context: P
   const thinking = isBound ? thinkingIn(history, context.counter, kept) : undefined;
   // What may leave by itself is no part of what else leaves.
   const sums = thinking ? sumsWithout(all, (index) => thinking.tokens.at(index)) : all;
-  const bound = <Made extends Planned>(made: Made, { shown }: RoundsInView, from: number) => {
+  const bound = <Made extends Planned>(made: Made, inView: RoundsInView, from: number) => {
+    const { shown, unshownBefore } = inView;
     const rounds = shown.filter((one) => one.lost === undefined);
     const lost = shown.filter((one) => one.lost !== undefined);
     const lacksRounds = request.rounds === 'absent' || lost.some((one) => one.lost !== 'reported');
@@ -124,7 +125,8 @@ export function plan(strategy: EditingStrategy, request: PlanRequest, context: P
     const planned = { ...made, replay: { ...made.replay, after } };
     // Some thinking is bound to rounds or thinking that is not there.
     const isLacking = lacksRounds || request.reasoning?.isUnknown === true;
-    const end = isLacking ? history.messages.length : Math.max(from, request.reasoning?.from ?? 0);
+    const since = Math.max(from, unshownBefore, request.reasoning?.from ?? 0);
+    const end = isLacking ? history.messages.length : since;
     return { rounds, lost, lacksRounds, ...withoutThinkingBefore(planned, history, thinking, end, kept) };
   };
   const previous = history.requestPoints.at(-2);

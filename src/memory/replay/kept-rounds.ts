@@ -128,6 +128,15 @@ export class RoundsInView {
     this.inView = this.inView.filter(({ unit }) => unit >= frontier);
   }
 
+  /**
+   * The message before which thinking may be bound to rounds that no view shows, since they are
+   * over a bound alone; 0 without any.
+   */
+  get unshownBefore(): number {
+    const large = this.all.findLast((one) => exceeds(one, this.most));
+    return large ? large.message + 1 : 0;
+  }
+
   /** Those in the view of the last request point. */
   get shown(): readonly KeptRounds[] {
     return this.inView;

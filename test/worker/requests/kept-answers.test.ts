@@ -32,7 +32,7 @@ function conversation({ model = 'gpt-6-astra', named = true } = {}) {
   const id = `thoughts ${made}`;
   const bodies: Json[] = [];
   /** Characters of each thought, and what the model says instead of a call. */
-  const says = { length: 4_000, words: undefined as string | undefined, refuses: false };
+  const says = { length: 4_000, words: undefined as string | undefined, refuses: false, fetches: false };
   /** Happens when the model is asked next. */
   const once: { asked?: (() => void) | undefined } = {};
   const isolate = () => {
@@ -50,7 +50,8 @@ function conversation({ model = 'gpt-6-astra', named = true } = {}) {
         return Response.json({ error: { code: 'invalid_encrypted_content' } }, { status: 400 });
       const n = ++made;
       const encrypted = `thought ${n} `.padEnd(says.length, '.');
-      const call = { id: `call_${n}`, name: 'find', arguments: '{}' };
+      const call = { id: `call_${n}`, name: says.fetches ? 'retrieve_ref' : 'find', arguments: '{}' };
+      says.fetches = false;
       const said = says.words === undefined ? { toolCalls: [call] } : { content: says.words };
       return Response.json(responseOf(body, { id: `${n}`, ...said, reasoning: { encrypted } }));
     });
@@ -248,6 +249,21 @@ describe('the reasoning that a bridge keeps', () => {
       });
     },
   );
+
+  it('is sent by no isolate after rounds that no view shows, and what is thought since by each', async () => {
+    const { isolate, bodies, says } = conversation({ model: 'gpt-6.2-sol' });
+    const [a, b] = [isolate(), isolate()];
+    const messages: Message[] = [user('Find it.')];
+    const more = { memory_strategy: { mode: 'compact', compact_retrieval: 'tool', keep_rounds: false } };
+    await steps(a, messages, 1, more);
+    says.fetches = true;
+    await steps(a, messages, 1, more);
+    const reports = [];
+    for (const one of [b, a, b]) reports.push(await steps(one, messages, 1, more));
+    expect(bodies.map((body) => thoughtsIn(body).length)).toEqual([0, 1, 2, 0, 1, 2]);
+    expect(reports[0]?.warnings).toEqual(expect.arrayContaining(['thinking_dropped', 'reasoning_absent']));
+    expect(reports.map(({ dropped_thinking_blocks: blocks }) => blocks)).toEqual([3, 3, 3]);
+  });
 
   it('is read again where an isolate has no room for all of it', async () => {
     const { isolate, bodies, says } = conversation();

@@ -163,6 +163,19 @@ describe('kept rounds', () => {
     expect(report.frontier.moved).toBe(false);
   });
 
+  it('that are never shown take all thinking along that may be bound to them', () => {
+    const thinks = (text: string) =>
+      assistant(text, { thinking_blocks: [{ type: 'thinking', thinking: text }] });
+    const messages = ['a', 'b', 'c'].flatMap((text) => [user('On.'), thinks(text)]);
+    const request = body([...messages, user('On.')], { model: 'claude-opus-5-5' });
+    const rounds = [roundOf(3, lines(400))];
+    for (const options of [{ rounds }, { rounds: [...rounds, roundOf(5, lines(2))] }]) {
+      const { view, report } = viewOf(request, BUDGET, options);
+      expect(view.thinkingFrom).toBe(4);
+      expect(report).toMatchObject({ dropped_thinking_blocks: 2, warnings: ['thinking_dropped'] });
+    }
+  });
+
   it('are at most fifty, of which the newest half stays', () => {
     const rounds = Array.from({ length: 51 }, (_, at) => roundOf(2 * at + 1, 'x'));
     const input = { mode: 'auto', token_budget: 100_000 } as const;
