@@ -137,6 +137,8 @@ export interface MessageFacts {
   preview?: string;
   /** Of an answer in one message; null for one that says nothing (see `answerKey`). */
   answerKey?: string | null;
+  /** Of an answer in one message: hashes of its calls and of its text (see `outputsIn`). */
+  said?: { readonly calls: string; readonly text: string };
   /** Of a tool output: see `contentName`. */
   outputName?: string;
   /** See `call-outcomes.ts`. */

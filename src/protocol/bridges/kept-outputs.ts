@@ -4,7 +4,7 @@
  * and may leave out the text beside calls.
  */
 import { asObject, asObjects, asString, type JsonObject, parseJson } from '../../lib/json.ts';
-import { jsonBytes, type Weight } from '../../memory/conversation/message.ts';
+import { jsonBytes, type MessageFacts, type Weight } from '../../memory/conversation/message.ts';
 import { isThinking, weightOfThinking } from '../chat/reasoning.ts';
 import type { ShownAnswers } from '../chat/shown-answers.ts';
 import { nameOf } from '../tool-choice.ts';
@@ -99,9 +99,11 @@ export function outputsIn(
   const found = new Map<number, SentOutput>();
   if (answers.length + rounds.length === 0) return found;
   const said = messages.flatMap(({ role }, index) => (role === 'assistant' ? [index] : []));
-  const take = (indices: readonly number[], output: ShownOutput | undefined): boolean => {
+  const take = (indices: readonly number[], output?: ShownOutput, facts: MessageFacts = {}): boolean => {
     const whole = indices.map((index) => asObject(messages[index]));
-    if (!output || whole.length === 0 || !isShownAs(output, saidIn(whole, sha256))) return false;
+    if (!output || whole.length === 0) return false;
+    facts.said ??= saidIn(whole, sha256);
+    if (!isShownAs(output, facts.said)) return false;
     const { api, json } = output;
     for (const index of indices) found.set(index, { api, json: NOTHING, calls: [] });
     found.set(indices[0] ?? -1, { api, json, calls: whole.flatMap(callsIn) });
@@ -123,7 +125,7 @@ export function outputsIn(
     own.unshift(...said.splice(-1));
     const before = said.splice(said.length - shown.roundsBefore(message));
     if (message !== answer?.message) continue;
-    take(own, answer.outputs.at(-1));
+    take(own, answer.outputs.at(-1), own.length === 1 ? shown.factsOf(message) : undefined);
     for (const [place, index] of before.toReversed().entries()) take([index], answer.outputs.at(-2 - place));
   }
   return found;

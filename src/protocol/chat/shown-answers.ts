@@ -1,5 +1,5 @@
 /** Which messages of the caller's array a chat body has. */
-import type { Thinking } from '../../memory/conversation/message.ts';
+import type { MessageFacts, Thinking } from '../../memory/conversation/message.ts';
 import type { View } from '../../memory/plan/view.ts';
 import type { ModelRequest } from '../model-request.ts';
 
@@ -9,6 +9,8 @@ export interface ShownAnswers {
   readonly messages: readonly number[];
   /** How many messages of the model are in the rounds of Precis's that are shown before one. */
   roundsBefore(message: number): number;
+  /** The facts of a message of which the view removes nothing. */
+  factsOf(message: number): MessageFacts | undefined;
 }
 
 /** @param thinkingFrom the messages before this one are written without their thinking */
@@ -21,7 +23,11 @@ export function shownAnswers(
   const messages = request.messages.flatMap(({ role }, index) =>
     role === 'assistant' && !left.has(index) ? [index] : [],
   );
-  return { messages, roundsBefore: (message) => view?.rounds?.get(message)?.rounds ?? 0 };
+  return {
+    messages,
+    roundsBefore: (message) => view?.rounds?.get(message)?.rounds ?? 0,
+    factsOf: (message) => (view?.removals.has(message) ? undefined : request.messages[message]?.facts),
+  };
 }
 
 /** The messages that leave a view: those that it drops, and those with nothing left. */

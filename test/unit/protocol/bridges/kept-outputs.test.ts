@@ -122,6 +122,7 @@ describe('the outputs of earlier answers', () => {
 
         const found = outputsIn(body, answers, shown, openRounds, sha256Hex);
 
+        expect(outputsIn(body, answers, shown, openRounds, sha256Hex)).toEqual(found);
         const names = shown.messages.map((index) => `m${index}`);
         expect(body.flatMap(({ name, role }) => (role === 'assistant' && name ? [name] : []))).toEqual(names);
         for (const [index, { json }] of found) {
@@ -161,7 +162,9 @@ describe('the outputs of earlier answers', () => {
     const answers = [{ message: 1, end: 2, outputs: [kept(said, 'm1')] }];
     const { request } = viewOf({ model: 'gpt-6.2', messages }, { mode: 'compact' });
     const shown = shownAnswers(request, undefined, 0);
-    expect(outputsIn(messages, answers, shown, [], sha256Hex).get(1)?.json).toBe('m1');
+    // The second time its hashes are known.
+    for (const hash of [sha256Hex, () => ''])
+      expect(outputsIn(messages, answers, shown, [], hash).get(1)?.json).toBe('m1');
   });
 
   it('are none where an earlier answer of the same words is the one that is kept', () => {
