@@ -31,6 +31,7 @@ run     Runs claude, codex, opencode or any other client through Precis, which i
         The exit status is the client's. \`precis run --help\` has more; so have demo, start and replay.
 
 The commands below need a deployment: --url or PRECIS_URL, such as https://precis.example.com.
+Their exit status is also 2 where they are used wrongly, or could not begin.
 
 mcp     Adds the MCP server of a deployment to claude, codex or opencode, by their own command.
         Their configuration names the variable with the key: OPENAI_API_KEY, for claude PRECIS_KEY.
@@ -72,12 +73,20 @@ async function ask() {
   if (values.help) return console.log(USAGE);
   if (values.version) return console.log(version());
   const counts = { mcp: 2, verify: 2, why: 1, doctor: 0, backup: 1, restore: 1 };
+  const flags = { why: ['user', 'conversation'], backup: ['user', 'conversation', 'caller'] };
   if (command === undefined) fail(USAGE);
   if (!Object.hasOwn(counts, command)) fail(`There is no command ${command}.\n\n${USAGE}`);
   const given = files.filter((one) => one !== '').length;
   const mayLack = command === 'why' && files.length === 0;
   if ((files.length !== counts[command] && !mayLack) || given !== files.length)
     fail(`precis ${command} takes ${countOf(counts[command])} beside its flags, not ${given}.\n\n${USAGE}`);
+  const own = flags[command] ?? [];
+  for (const name of ['user', 'conversation', 'caller']) {
+    if (values[name] === undefined) continue;
+    if (!own.includes(name)) fail(`precis ${command} has no --${name}.\n\n${USAGE}`);
+    const needed = own[own.indexOf(name) + 1];
+    if (needed && values[needed] === undefined) fail(`--${name} needs --${needed}.\n\n${USAGE}`);
+  }
   const isRemoval = command === 'mcp' && files[0] === 'remove';
   const { PRECIS_URL, OPENAI_API_KEY: key, PRECIS_ADMIN_TOKEN: adminToken } = process.env;
   for (const [name, value] of Object.entries({ OPENAI_API_KEY: key, PRECIS_ADMIN_TOKEN: adminToken }))

@@ -20,7 +20,7 @@ export const TRIGGER_LABELS: Readonly<Record<Trigger, string>> = {
   large_output: 'an output was very large',
   cold_return: "the provider's cache had expired, so the move cost nothing",
   force: 'the request asked for it',
-  none: 'a new output was too large to be sent in full',
+  none: 'a single output was too large to be sent in full',
 };
 
 export const PHASE_LABELS: Readonly<Record<Refusal['phase'], string>> = {
@@ -30,10 +30,9 @@ export const PHASE_LABELS: Readonly<Record<Refusal['phase'], string>> = {
 };
 
 /** Why a phase was put off, within a sentence. `{least}`: the tokens from which it pays off. */
-export const REFUSED_LABELS: Readonly<Record<Refusal['because'], string>> = {
+export const REFUSED_LABELS: Readonly<Record<Exclude<Refusal['because'], 'nothing_to_free'>, string>> = {
   floor: 'that pays off from {least}',
   regret: 'after five more requests it could still cost over 3 % more than it saves',
-  nothing_to_free: 'nothing there gets shorter',
   not_enough: 'the request would still be over its budget',
 };
 
@@ -88,8 +87,10 @@ export function whyOf(event: RunEvent): string {
 }
 
 /** Where the next edit is expected, and because of what; empty if nobody knows. */
-export function nextEdit({ next_edit: next }: RunEvent): string[] {
+export function nextEdit({ next_edit: next, tokens }: RunEvent): string[] {
   if (!next) return [];
+  if (next.because === 'budget' && tokens && tokens.after > next.tokens)
+    return ['The next edit is expected as soon as something older may be removed.'];
   return [`The next edit is expected at about ${count(next.tokens)} tokens, ${NEXT_LABELS[next.because]}.`];
 }
 
@@ -170,6 +171,8 @@ export function overBudget(event: RunEvent): string[] {
 function refusals(refused: readonly Refusal[]): string[] {
   const reasons = [...new Set(refused.map(({ because }) => because))];
   return reasons.flatMap((reason) => {
+    // It waits for nothing.
+    if (reason === 'nothing_to_free') return [];
     const [first, ...others] = refused.filter(({ because }) => because === reason);
     if (!first) return [];
     const { phase, freed, least } = first;

@@ -39,7 +39,7 @@ export const backupBody = z.strictObject({
     .min(1)
     .optional()
     .describe(
-      "Only this one: a name of `ACCESS_KEYS` or `LOCAL_TENANT`, or a tenant's id. Default: all, with the register of callers.",
+      "Only this one: its name in `GET /v1/admin/callers` or `LOCAL_TENANT`, or a tenant's id. Default: all, with the register of callers.",
     ),
   conversation: z.string().min(1).optional().describe("Only this one of the caller's, with its refs."),
   user: z.string().min(1).optional().describe('The user of the conversation, if it has one.'),

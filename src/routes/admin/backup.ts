@@ -17,6 +17,7 @@ import { isTenantId, type Tenant, tenantsOf } from '../../tenant/identity.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
 import type { RouteContext } from '../context.ts';
 import { stored } from '../stored.ts';
+import { KnownCallers, SHORT_NAME } from './known-callers.ts';
 
 /** In bytes. A place to go on has the name of a conversation, and little else. */
 const LARGEST_BODY = 64 * 1024;
@@ -68,20 +69,22 @@ async function readBeginning(request: Request, services: Services): Promise<Back
     );
   const { next, caller, conversation: id, user } = parsed.data;
   if (next !== undefined) return { next: new Uint8Array(Buffer.from(next, 'base64')) };
-  const scope = caller === undefined ? null : idsOf(caller, services);
+  const scope = caller === undefined ? null : await idsOf(caller, services);
   return { scope, one: id === undefined ? null : { id, user } };
 }
 
 /** The ids of a caller's tenants. @throws ApiError if the deployment knows no such caller */
-function idsOf(caller: string, { config, tenants }: Services): string[] {
+async function idsOf(caller: string, services: Services): Promise<readonly string[]> {
+  const { config, tenants } = services;
   const idsIn = (tenant: Tenant) => tenantsOf(tenant).map(({ id }) => id);
   if (config.access?.keys.some(({ name }) => name === caller)) return idsIn(tenants.ofName(caller));
   if (config.localTenant?.name === caller) return idsIn(tenants.ofLocal(caller));
   if (isTenantId(caller)) return [caller];
+  if (SHORT_NAME.test(caller)) return (await new KnownCallers(services).find(caller)).tenants;
   if (config.access) return idsIn(tenants.ofName(caller));
   throw invalid(
     'caller',
-    "caller is a name of ACCESS_KEYS or LOCAL_TENANT, or a tenant's id of 32 hexadecimal characters.",
+    "caller is a name of ACCESS_KEYS or LOCAL_TENANT, a tenant-… of GET /v1/admin/callers, or a tenant's id of 32 hexadecimal characters.",
   );
 }
 

@@ -17,7 +17,7 @@ import { otherCursor } from '../page-size.ts';
 
 /** In characters of the id: enough for its own name among many thousands. */
 const SHORT_ID = 12;
-const SHORT_NAME = /^tenant-([0-9a-f]{12})$/;
+export const SHORT_NAME = /^tenant-([0-9a-f]{12})$/;
 
 /** A caller, and where its data is. */
 export interface KnownCaller {

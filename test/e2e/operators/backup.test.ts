@@ -303,6 +303,16 @@ describe('a backup that has stopped', () => {
 });
 
 describe('a backup of one caller', () => {
+  it('takes the name by which its operator sees it', async () => {
+    const headers = { authorization: `Bearer ${ADMIN_TOKEN}` };
+    const { data } = (await (await home.fetch('/v1/admin/callers', { headers })).json()) as {
+      data: { name: string }[];
+    };
+    const path = join(folder, 'one.precis');
+    const { code, said } = await precis(home, ['backup', path, '--caller', data[0]?.name ?? '']);
+    expect([code, said]).toEqual([0, expect.stringContaining(`${path}: `)]);
+  });
+
   it('is refused where nobody is known by the name', async () => {
     const path = join(folder, 'nobody.precis');
     const { code, said } = await precis(home, ['backup', path, '--caller', 'nobody']);

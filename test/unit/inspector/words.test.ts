@@ -48,7 +48,7 @@ const SETS: readonly (readonly [string, readonly string[], Readonly<Record<strin
     KEPT_LABELS,
   ],
   ['phases', refusalSchema.shape.phase.options, PHASE_LABELS],
-  ['reasons of refusals', refusalSchema.shape.because.options, REFUSED_LABELS],
+  ['reasons of refusals', refusalSchema.shape.because.exclude(['nothing_to_free']).options, REFUSED_LABELS],
   ['ends of answers', event.ended.options, END_LABELS],
   ['protocols', event.protocol.options, PROTOCOL_LABELS],
   ['kinds of requests', event.kind.options, REQUEST_KIND_LABELS],

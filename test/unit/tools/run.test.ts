@@ -280,6 +280,9 @@ describe('the command line', () => {
     [['why', 'a', 'b'], /^precis why takes one argument beside its flags, not 2\.$/m],
     [['why', ''], /^precis why takes one argument beside its flags, not 0\.$/m],
     [['verify', 'a.json'], /^precis verify takes 2 arguments beside its flags, not 1\.$/m],
+    [['doctor', '--caller', 'ann'], /^precis doctor has no --caller\.$/m],
+    [['backup', 'f', '--conversation', 'c'], /^--conversation needs --caller\.$/m],
+    [['why', '--user', 'ann'], /^--user needs --conversation\.$/m],
     [['doctor', 'now'], /^precis doctor takes no argument beside its flags, not 1\.$/m],
   ])('says what is wrong with %j, and then how it is used', async (args, says) => {
     const { code, err } = await precis([...args, '--url', HOST]);

@@ -35,6 +35,18 @@ describe('why a request was sent as it was', () => {
       '60 messages were sent unchanged: 41,000 tokens, over the budget of 32,000. It is 9,000 tokens over its budget of 32,000. Waiting: placeholders would free 4,669 tokens, but that pays off from 6,452.',
     ],
     [
+      'a view that nothing can make shorter',
+      {
+        tokens: { ...LARGE, after: 33_000, budget: 8_000 },
+        refused: [{ phase: 'reversible', because: 'nothing_to_free', freed: 0, least: 1 }],
+        next_edit: { tokens: 8_000, because: 'budget' },
+        warnings: ['over_budget'],
+        trigger: 'token_budget',
+        edits: [{ ...edit, message: 3, reason: 'context_compaction' }],
+      },
+      '1 content is a placeholder; 41,000 → 33,000 tokens, because the budget of 8,000 was exceeded. It is 25,000 tokens over its budget of 8,000. Nothing more may be removed: what is left is recent, or always stays. The next edit is expected as soon as something older may be removed.',
+    ],
+    [
       'a rolling memory that could not be made',
       { tokens: { ...LARGE, budget: 50_000 }, mode: 'rolling_summary', warnings: ['summary_degraded'] },
       '60 messages were sent unchanged: 41,000 tokens, under the budget of 50,000. The summarizer failed: a digest made by code replaces its text, or nothing does yet.',
@@ -60,13 +72,13 @@ describe('why a request was sent as it was', () => {
       'Only observed: 41,000 tokens were sent unchanged. Otherwise 1 content would be a placeholder; 9,000 tokens would be sent, because the budget of 32,000 was exceeded.',
     ],
     [
-      'a new output that is very large, where nothing else was due',
+      'an output that is very large, where nothing else was due',
       {
         tokens: { ...LARGE, after: 9_000, budget: 200_000 },
         trigger: 'none',
         edits: [{ ...edit, message: 3, reason: 'offloaded' }],
       },
-      '1 large output is truncated; 41,000 → 9,000 tokens, because a new output was too large to be sent in full.',
+      '1 large output is truncated; 41,000 → 9,000 tokens, because a single output was too large to be sent in full.',
     ],
     [
       'thinking that something before it has made invalid, where nothing was due',
