@@ -109,8 +109,10 @@ export class ResponsesStream implements AnswerStream {
       const frames = failedFrames(fault, asObject(this.opened?.json).response, number);
       return concat(frames.map(({ bytes }) => bytes));
     }
-    const { message, param, code } = fault;
-    const event = { type: 'error', sequence_number: number, code, message, param };
+    const { message, param, code, type } = fault;
+    const fields = { code, message, param };
+    // OpenAI documents the fields and sends the member. Its SDKs throw because of the member.
+    const event = { type: 'error', sequence_number: number, ...fields, error: { type, ...fields } };
     return eventFrame('error', JSON.stringify(event));
   }
 

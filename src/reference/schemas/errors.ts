@@ -59,6 +59,7 @@ export const responseStreamError = z.looseObject({
   sequence_number,
   ...said,
   code: anyCode,
+  error: z.looseObject({ type: z.string(), ...said, code: anyCode }),
 });
 name(responseStreamError, 'ResponseStreamError');
 

@@ -30,14 +30,8 @@ function streaming(write: (response: ServerResponse) => void) {
 }
 
 overProtocols('a stream that breaks off', deployment, (protocol) => {
-  /** The fields in both protocols; chat's error also has a type. */
   const errorOf = (code: string) => ({
-    error: {
-      message: expect.stringContaining('upstream'),
-      param: null,
-      code,
-      ...(protocol.name === 'chat' ? { type: 'server_error' } : {}),
-    },
+    error: { message: expect.stringContaining('upstream'), type: 'server_error', param: null, code },
   });
 
   it.each([
@@ -112,11 +106,17 @@ overProtocols('a stream that breaks off', deployment, (protocol) => {
 
   it('is an error for the client, after what has come', async () => {
     deployment.upstream.next({ type: 'die-mid-stream' });
-    const stream = await deployment.client().chat.completions.create({ model, messages, stream: true });
-
+    const { chat, responses } = deployment.client();
     const said: string[] = [];
     const read = async () => {
-      for await (const chunk of stream) said.push(chunk.choices[0]?.delta.content ?? '');
+      if (protocol.name === 'chat') {
+        const stream = await chat.completions.create({ model, messages, stream: true });
+        for await (const chunk of stream) said.push(chunk.choices[0]?.delta.content ?? '');
+      } else {
+        const stream = await responses.create({ model, input: 'Hi.', stream: true });
+        for await (const event of stream)
+          if (event.type === 'response.output_text.delta') said.push(event.delta);
+      }
     };
 
     await expect(read()).rejects.toMatchObject({ code: 'upstream_unreachable' });

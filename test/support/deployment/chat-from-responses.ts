@@ -14,7 +14,7 @@ export async function chatFromResponses(response: Response): Promise<Response> {
   const { status, statusText } = response;
   const headers = new Headers(response.headers);
   if (!response.ok || !response.body) return response;
-  if (headers.get('content-type')?.startsWith('text/event-stream'))
+  if (headers.get('content-type')?.toLowerCase().startsWith('text/event-stream'))
     return new Response(chunksOf(response.body), { status, statusText, headers });
   const text = await response.text();
   return new Response(completionText(text), { status, statusText, headers });
@@ -88,8 +88,8 @@ function chunkOf(frame: string, calls: unknown[]): string {
       return `${delta({}, finishOf(response))}${chunk({ ...headOf(response), ...last })}data: [DONE]\n\n`;
     }
     case 'error': {
-      const { type: _, sequence_number: __, ...error } = event;
-      return `data: ${JSON.stringify({ error })}\n\n`;
+      const { type: _, sequence_number: __, error, ...fields } = event;
+      return `data: ${JSON.stringify({ error: error ?? fields })}\n\n`;
     }
     default:
       return '';

@@ -56,7 +56,7 @@ describe('an answer that may take long', () => {
 
   it('ends with an error where it fails after the first byte', async () => {
     expect(await lastOf()).toBe(
-      'event: error\ndata: {"type":"error","sequence_number":5,"code":"upstream_unreachable","message":"Gone.","param":null}\n\n',
+      'event: error\ndata: {"type":"error","sequence_number":5,"code":"upstream_unreachable","message":"Gone.","param":null,"error":{"type":"server_error","code":"upstream_unreachable","message":"Gone.","param":null}}\n\n',
     );
   });
 

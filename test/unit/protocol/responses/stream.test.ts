@@ -134,8 +134,9 @@ describe('an error in a response that may fail', () => {
   });
 
   it('is the event of the API for all others', () => {
+    const { type, ...fields } = GONE;
     expect(streamAfter(OPENING, {}).error()).toEqual([
-      { type: 'error', sequence_number: 2, code: 'upstream_unreachable', message: 'Gone.', param: null },
+      { type: 'error', sequence_number: 2, ...fields, error: { type, ...fields } },
     ]);
   });
 });
