@@ -24,20 +24,24 @@ const SIGNS = ['reasoning', 'thinking'];
 
 /** Items that may be without the reasoning before them, but not with its id. */
 const FREE: ReadonlySet<unknown> = new Set(['message', 'function_call', 'custom_tool_call']);
+/** All others of the model's. */
+const KNOWN_BY_ID = /_call$|^program$/;
 
 /**
  * @param field that holds the conversation
+ * @param keepsNeeded whether reasoning stays where an item after it is known by its id
  * @returns undefined if there is no thinking
  */
 export function withoutThinking(
   bytes: Uint8Array,
   field: ModelRequest['conversationField'],
+  keepsNeeded = false,
 ): Uint8Array | undefined {
   const body = bufferOf(bytes);
   if (!SIGNS.some((sign) => body.includes(sign))) return undefined;
   const items = topField(bytes, field, { items: {} })?.items;
   if (!items) return undefined;
-  const splices = field === 'messages' ? ofMessages(bytes, items) : ofItems(bytes, items);
+  const splices = field === 'messages' ? ofMessages(bytes, items) : ofItems(bytes, items, keepsNeeded);
   return splices.length === 0 ? undefined : spliceAll(bytes, splices);
 }
 
@@ -45,10 +49,15 @@ export function withoutThinking(
  * The messages or items of rounds without their thinking.
  *
  * @param json see `ShownRounds`
+ * @param keepsNeeded see `withoutThinking`
  */
-export function roundsWithoutThinking(json: string, field: ModelRequest['conversationField']): string {
+export function roundsWithoutThinking(
+  json: string,
+  field: ModelRequest['conversationField'],
+  keepsNeeded?: boolean,
+): string {
   const head = `{"${field}":[`;
-  const cut = withoutThinking(new TextEncoder().encode(`${head}${json}]}`), field);
+  const cut = withoutThinking(new TextEncoder().encode(`${head}${json}]}`), field, keepsNeeded);
   return cut ? new TextDecoder().decode(cut).slice(head.length, -']}'.length) : json;
 }
 
@@ -126,17 +135,24 @@ function isEmpty(bytes: Uint8Array, message: JsonSpan): boolean {
   return !['content', 'tool_calls', 'function_call', 'refusal', 'audio'].some(isFilled);
 }
 
-function ofItems(bytes: Uint8Array, items: readonly JsonSpan[]): Splice[] {
+function ofItems(bytes: Uint8Array, items: readonly JsonSpan[], keepsNeeded: boolean): Splice[] {
   const thoughts = new Set<number>();
   const splices: Splice[] = [];
+  /** The reasoning of an answer so far. */
+  let led: number[] = [];
   let follows = false;
   for (const [index, span] of items.entries()) {
     const item = opened(bytes, span);
     const type = stringIn(bytes, item, 'type') ?? (fieldOf(item, 'role') ? 'message' : undefined);
     const role = stringIn(bytes, item, 'role');
     const isAnswers = FREE.has(type) && (role === undefined || role === 'assistant');
-    if (type === 'reasoning') thoughts.add(index);
-    else if (isAnswers) {
+    if (keepsNeeded && !isAnswers && KNOWN_BY_ID.test(type ?? ''))
+      for (const thought of led) thoughts.delete(thought);
+    if (role === 'user' || type === 'function_call_output') led = [];
+    if (type === 'reasoning') {
+      thoughts.add(index);
+      led.push(index);
+    } else if (isAnswers) {
       const fields = item.fields ?? [];
       // OpenAI refuses an item with its id and without its reasoning
       // (`responses/past-reasoning.ts`).

@@ -87,11 +87,16 @@ export class ItemGroup extends NamedMessage implements WireMessage {
     this.continues =
       this.role === 'assistant' && !this.hasReasoning && (before?.hasReasoning || before?.continues || false);
     this.thought = this.hasReasoning ? this : this.continues ? before?.thought : undefined;
-    if (terms?.dropsThinking && this.thought && items.some(needsReasoning)) this.thought.keepsThinking = true;
+    if (this.dropsThinking && this.thought && items.some(needsReasoning)) this.thought.keepsThinking = true;
   }
 
   private get hasReasoning(): boolean {
     return this.items.some(({ type }) => type === 'reasoning');
+  }
+
+  /** See `Terms`. */
+  get dropsThinking(): boolean {
+    return this.terms?.dropsThinking === true;
   }
 
   get parts(): number {

@@ -65,7 +65,10 @@ export function viewSplices(
     if (dropped.has(index)) continue;
     const rounds = view.rounds?.get(index);
     if (rounds && first) {
-      const json = index < thinkingFrom ? roundsWithoutThinking(rounds.json, 'input') : rounds.json;
+      const json =
+        index < thinkingFrom
+          ? roundsWithoutThinking(rounds.json, 'input', message.dropsThinking)
+          : rounds.json;
       const { start, end } = first.span;
       splices.push(isLeft(first, index) ? { start, end, with: json } : roundsSplice(first.span, json));
     }

@@ -79,6 +79,31 @@ describe('the messages of a round', () => {
   });
 });
 
+describe('the items of a round of which a tool of the upstream is one', () => {
+  const thought = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'gAAA' };
+  const search = { type: 'web_search_call', id: 'ws_1', status: 'completed', action: { type: 'search' } };
+  const called = { type: 'function_call', call_id: CALL.id, name: CALL.name, arguments: '{}' };
+  const output = { type: 'function_call_output', call_id: CALL.id, output: 'it' };
+  const later = [
+    { ...thought, id: 'rs_2' },
+    { ...called, call_id: 'c2' },
+    { ...output, call_id: 'c2' },
+  ];
+  const json = JSON.stringify([thought, search, called, output, ...later]).slice(1, -1);
+  const asked = { role: 'user', content: 'Go.' };
+  const said = { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Done.' }] };
+
+  it.each([
+    ['gpt-6.2-sol', [thought, search, called, output, ...later.slice(1)]],
+    ['claude-opus-5-5', [search, called, output, ...later.slice(1)]],
+  ])('keep the reasoning that they are refused without (%s)', (model, left) => {
+    const read = readResponsesRequest(encode({ model, store: false, input: [asked, said] }));
+    if (!read.ok) throw new Error(read.reason.message);
+    const { input } = JSON.parse(decode(read.value.write({ ...shown(1, json), thinkingFrom: 2 })));
+    expect(input).toEqual([asked, ...left, said]);
+  });
+});
+
 describe('the answer of several rounds', () => {
   const OURS = new Set(['retrieve_ref']);
   const chunk = (delta: object, finish_reason: string | null = null): string =>
