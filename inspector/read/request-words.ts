@@ -35,6 +35,14 @@ export function moneySentence(event: RunEvent): string | undefined {
   return `Paid ${paid}; without Precis ${without}: ${difference(net, wouldBe)}.`;
 }
 
+/** When messages were shortened. An array that comes with a long past is, in its first request. */
+export function compactedWords(events: readonly Pick<RunEvent, 'frontier' | 'observed'>[]): string {
+  const own = events.filter(({ observed }) => !observed);
+  const moves = own.filter(({ frontier }) => frontier.moved).length;
+  if (moves > 0) return `in ${count(moves)} ${moves === 1 ? 'request' : 'requests'}`;
+  return own.some(({ frontier }) => frontier.unit > 0) ? 'before these requests' : 'never';
+}
+
 /** What of the bill needs a reason: fetches, a lost cache, a summary. Empty if there is none. */
 export function costSentences(event: RunEvent): string[] {
   const { observed, retrieval_rounds: rounds, usage } = event;

@@ -8,6 +8,7 @@ import { Term } from '../parts/term.tsx';
 import { Word } from '../parts/text.tsx';
 import { Waterfall } from '../parts/waterfall.tsx';
 import { amountsOf, inDollars, netOfSums, potentialSums, whyUnknown } from '../read/money.ts';
+import { compactedWords } from '../read/request-words.ts';
 import { comparedWith, waterfallOf } from '../read/savings.ts';
 import { type SentSums, sentSums } from '../read/sent.ts';
 
@@ -83,7 +84,6 @@ function Observed({ observed, isAlone }: { observed: readonly ListedRun[]; isAlo
 function Facts({ events }: { readonly events: readonly ListedRun[] }) {
   const sums = sentSums(events);
   const { cached, input } = cacheSums(events);
-  const moves = events.filter((event) => event.frontier.moved && !event.observed).length;
   const fetches = events.reduce((sum, { retrieval_rounds: rounds }) => sum + rounds, 0);
   const failed = events.filter(({ status }) => status >= 400).length;
   const models = [...new Set(events.flatMap(({ model }) => model ?? []))];
@@ -109,9 +109,7 @@ function Facts({ events }: { readonly events: readonly ListedRun[] }) {
       <Figure term={<Term of="cached" />}>
         {share(cached, input)} <span class="note">of the input</span>
       </Figure>
-      <Figure term={<Term of="compacted">compacted</Term>}>
-        {moves === 0 ? 'never' : `in ${count(moves)} ${moves === 1 ? 'request' : 'requests'}`}
-      </Figure>
+      <Figure term={<Term of="compacted">compacted</Term>}>{compactedWords(events)}</Figure>
     </dl>
   );
 }

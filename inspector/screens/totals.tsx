@@ -94,7 +94,7 @@ function Notes({ stats: { total } }: { stats: StatsByDay }) {
       {actual === null || wouldBe === null
         ? 'Their cost is not known.'
         : `Paid ${cents(inDollars(actual))}; without Precis it would have been ${cents(inDollars(wouldBe))}.`}
-      {billed > 0 && billed < requests && ` The price of ${count(requests - billed)} is not known.`}
+      {billed > 0 && billed < requests && ` The price of ${count(requests - billed)} of them is not known.`}
       {misses !== undefined && ` ${misses}`}
       {observed.requests > 0 &&
         ` ${count(observed.requests)} were only observed; they would have saved ${

@@ -242,11 +242,18 @@ export async function expectShownWell(page: Page, name: string): Promise<void> {
   }
 }
 
-/** No table scrolls sideways. */
+/** No table scrolls sideways, and no word of a column's heading is broken. */
 export async function expectWholeTables(page: Page, where: string): Promise<void> {
   const wide = `[...document.querySelectorAll('section.table, .grid')]
     .filter((one) => one.scrollWidth > one.clientWidth + 1).map((one) => one.ariaLabel)`;
   expect(await page.evaluate(wide), where).toEqual([]);
+  const broken = `[...document.querySelectorAll('section.table thead th')].filter((one) => {
+    const text = document.createRange();
+    text.selectNodeContents(one);
+    const lines = new Set([...text.getClientRects()].map(({ top }) => Math.round(top)));
+    return lines.size > one.textContent.trim().split(/\\s+/).length;
+  }).map((one) => one.textContent)`;
+  expect(await page.evaluate(broken), where).toEqual([]);
 }
 
 async function takeShots(page: Page, name: string, folder: string): Promise<void> {

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { courseSums, linePoints } from '../../../inspector/read/course.ts';
 import { warningsOf } from '../../../inspector/read/marks.ts';
 import {
+  compactedWords,
   costSentences,
   difference,
   droppedSentence,
@@ -191,6 +192,16 @@ describe('a request in a sentence', () => {
     ]);
     expect(costSentences(event({ bill: null }))).toEqual([]);
     expect(costSentences({ ...fetched, observed: true })).toEqual([]);
+  });
+
+  it.each([
+    ['in 2 requests', [true, true, false], 3],
+    ['in 1 request', [false, true], 3],
+    ['before these requests', [false, false], 3],
+    ['never', [false, false], 0],
+  ])('says when messages were shortened: %s', (words, moves, unit) => {
+    expect(compactedWords(moves.map((moved) => event({ frontier: { unit, moved } })))).toBe(words);
+    expect(compactedWords([event({ observed: true, frontier: { unit: 3, moved: true } })])).toBe('never');
   });
 
   it('says why it is over its budget', () => {

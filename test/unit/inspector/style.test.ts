@@ -73,3 +73,12 @@ it('every step of type and space that a style names is one of the scale', () => 
     [],
   );
 });
+
+it('every color of the legend, which names them by words, is one of a style', () => {
+  const plot = readFileSync(join(FOLDER, '../parts/plot.tsx'), 'utf8');
+  const named = [...plot.matchAll(/^ {4}\['[a-z]+', '([a-z-]+)', .+\],$/gm)].map(([, name]) => `--${name}`);
+  const known = SHEETS.flatMap(([, css]) => declarationsOf(css).map(({ property }) => property));
+
+  expect(named.length).toBeGreaterThan(5);
+  expect(named.filter((name) => !known.includes(name))).toEqual([]);
+});
