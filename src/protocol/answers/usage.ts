@@ -43,6 +43,10 @@ export const MESSAGES_USAGE: UsageNames = {
   calls: 'iterations',
 };
 
+/** What an answer has cost, in units of OpenRouter and xAI; with the first, what it consists of. */
+const COSTS = ['cost', 'cost_in_usd_ticks'];
+const COST_DETAILS = 'cost_details';
+
 /** Adds up the usage of several answers. */
 export class UsageTally {
   private readonly names: UsageNames;
@@ -76,17 +80,20 @@ export class UsageTally {
 
   /**
    * Usage for the caller: the last answer's prompt with its details, since clients decide by it
-   * when to compact, the sum of all completions, and the calls of all answers. Undefined if the
-   * last answer reported none.
+   * when to compact, the sum of all completions and costs, and the calls of all answers. Undefined
+   * if the last answer reported none.
    */
   get forCaller(): Usage | undefined {
     const { last, all, names } = this;
     if (!last || this.earlier.length === 0) return last;
     const completion = sumOf(all, names.completion);
-    const details = names.details.flatMap((name) => {
+    const details = [...names.details, COST_DETAILS].flatMap((name) => {
       const given = all.map((usage) => usage[name]).filter(isObject);
       return given.length === 0 ? [] : [[name, summed(given)] as const];
     });
+    const costs = COSTS.flatMap((name) =>
+      typeof last[name] === 'number' ? [[name, sumOf(all, name)] as const] : [],
+    );
     const { calls: name } = names;
     const calls = name ? all.flatMap((usage) => asList(usage[name])) : [];
     return {
@@ -94,7 +101,7 @@ export class UsageTally {
       ...(name && calls.length > 0 ? { [name]: calls } : {}),
       [names.completion]: completion,
       ...(names.total ? { [names.total]: this.promptOf(last) + completion } : {}),
-      ...Object.fromEntries(details),
+      ...Object.fromEntries([...details, ...costs]),
     };
   }
 

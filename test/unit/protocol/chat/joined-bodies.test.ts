@@ -130,6 +130,19 @@ describe('the joined bodies of chat', () => {
     });
     expect(answers.usage).toEqual({ prompt_tokens: 20, completion_tokens: 10, total_tokens: 30 });
   });
+
+  it.each([
+    [
+      'OpenRouter',
+      (cost: number) => ({ cost, is_byok: false, cost_details: { upstream_inference_cost: cost } }),
+    ],
+    ['xAI', (cost: number) => ({ cost_in_usd_ticks: cost, num_sources_used: 0 })],
+  ])('has the costs of all completions, as %s reports them', (_, costs) => {
+    const answers = new JoinedChatBodies(OURS, () => true);
+    const usage = (cost: number) => ({ prompt_tokens: 10, completion_tokens: 5, ...costs(cost) });
+    taken(answers, bodyOf([ours], usage(3)));
+    expect(taken(answers, bodyOf([search], usage(4))).usage).toMatchObject(costs(7));
+  });
 });
 
 describe('the names of the caller’s tools', () => {
