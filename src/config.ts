@@ -101,6 +101,12 @@ const text = (phrase = 'a string') => z.string(phrase);
 const filledText = (phrase = 'a string of at least one character') => z.string(phrase).min(1, phrase);
 const URL_PHRASE = 'a URL that begins with http:// or https://';
 const url = () => z.url({ protocol: /^https?$/, error: URL_PHRASE });
+const BASE_URL_PHRASE = `${URL_PHRASE}, without the route of a request`;
+const baseUrl = () =>
+  url().refine(
+    (it) => !/\/(?:chat\/completions|responses|messages|embeddings)\/*$/.test(it),
+    BASE_URL_PHRASE,
+  );
 const oneOf = <const Words extends readonly string[]>(...words: Words) =>
   z.enum(words, `one of the strings ${words.map((word) => `"${word}"`).join(', ')}`);
 const jsonText = () => text('a string of JSON');
@@ -127,9 +133,9 @@ const WEBHOOK_SECRET_PHRASE =
 export const variables = z.object({
   PRECIS_SECRET: secret,
   PRECIS_SECRET_PREVIOUS: secret.optional(),
-  UPSTREAM_BASE_URL: url().default('https://api.openai.com/v1'),
+  UPSTREAM_BASE_URL: baseUrl().default('https://api.openai.com/v1'),
   UPSTREAM_API_KEY: text().optional(),
-  ANTHROPIC_BASE_URL: url().optional(),
+  ANTHROPIC_BASE_URL: baseUrl().optional(),
   ANTHROPIC_API_KEY: text().optional(),
   ACCESS_KEYS: text().optional(),
   FORWARDED_HEADERS: text().optional(),
@@ -143,14 +149,14 @@ export const variables = z.object({
   LOCAL_HOSTS: text().default(''),
   DEFAULT_MEMORY_STRATEGY: text('a string: a mode, or a strategy as JSON').default('none'),
   ISOLATION: jsonText().default('{}'),
-  SUMMARIZER_BASE_URL: url().optional(),
+  SUMMARIZER_BASE_URL: baseUrl().optional(),
   SUMMARIZER_MODEL: filledText().optional(),
   SUMMARIZER_API_KEY: filledText().optional(),
   SUMMARIZER_MODELS: text().default(''),
   SUMMARIZER_TIMEOUT_MS: wholeNumber(1).default(TIME_LIMITS.summarizerCallMs),
   OFFLOAD_DIGEST_WAIT_MS: wholeNumber(1).default(TIME_LIMITS.outputDigestsMs),
   SUMMARIZER_WINDOW_TOKENS: wholeNumber(1).optional(),
-  EMBEDDINGS_BASE_URL: url().optional(),
+  EMBEDDINGS_BASE_URL: baseUrl().optional(),
   EMBEDDINGS_MODEL: filledText().optional(),
   EMBEDDINGS_API_KEY: filledText().optional(),
   EMBEDDINGS_WINDOW_TOKENS: wholeNumber(SMALLEST_EMBEDDINGS_WINDOW, LARGEST_EMBEDDINGS_WINDOW).default(
@@ -310,7 +316,10 @@ const SET_SECRET = 'Set it with `npx wrangler secret put PRECIS_SECRET`, or in .
 function invalidVariable(env: Env, issues: readonly z.core.$ZodIssue[]): ConfigError {
   const [issue] = issues;
   const name = String(issue?.path[0]);
-  if (name !== 'PRECIS_SECRET') return new ConfigError(`${name} is not valid: it must be ${issue?.message}.`);
+  const quoted = /^["']/.test(String(env[name as VariableName]));
+  const hint = quoted ? ' The quotation marks are a part of it: leave them out.' : '';
+  if (name !== 'PRECIS_SECRET')
+    return new ConfigError(`${name} is not valid: it must be ${issue?.message}.${hint}`);
   const fault = env.PRECIS_SECRET ? 'is not valid' : 'is not set';
   return new ConfigError(`${name} ${fault}: it must be ${issue?.message}. ${SET_SECRET}`);
 }

@@ -381,6 +381,16 @@ describe('the configuration', () => {
   const bad: readonly [variable: string, value: unknown, mustBe: string][] = [
     ['PRECIS_SECRET_PREVIOUS', 'short', 'a string of at least 16 characters'],
     ['UPSTREAM_BASE_URL', 'api.openai.com/v1', 'a URL that begins with http:// or https://'],
+    [
+      'UPSTREAM_BASE_URL',
+      'https://api.openai.com/v1/chat/completions/',
+      'a URL that begins with http:// or https://, without the route of a request',
+    ],
+    [
+      'LOG_LEVEL',
+      '"info"',
+      'one of the strings "debug", "info", "warn", "error". The quotation marks are a part of it: leave them out',
+    ],
     ['OBSERVE', true, 'one of the strings "true", "false"'],
     ['LOG_LEVEL', 'loud', 'one of the strings "debug", "info", "warn", "error"'],
     ['SUMMARIZER_TIMEOUT_MS', 'ten seconds', 'a whole number of 1 or more'],
