@@ -26,6 +26,7 @@ import type { ModelApi } from './model-api.ts';
 import { asksReasoning } from './retries/encrypted-reasoning.ts';
 import { asksUsage, marksOf } from './retries/own-fields.ts';
 import type { Attempt, BodyPart, NextAttempt } from './retries/retry.ts';
+import { keepsRoundsOf } from './rounds/keep-rounds.ts';
 import { withStreamType } from './untyped-streams.ts';
 import { ALL_THINKING, betaOf, type WrittenBody, writeBody } from './write-body.ts';
 
@@ -151,7 +152,8 @@ export class Attempts {
       without.has('bridge') &&
       passesThrough(call.chosen.strategy) &&
       !call.scope.services.config.access;
-    if (round && this.sent) this.sent.hadRounds = true;
+    // Where no rounds are kept, no caller gets what was thought after them.
+    if (round && this.sent && keepsRoundsOf(call, made.tools)) this.sent.hadRounds = true;
     const answering =
       mayBeEncoded && came.encoded
         ? this.ask(came.encoded, usages, { asItCame: true })

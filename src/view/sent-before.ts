@@ -173,7 +173,7 @@ export function noteSent(
   const terms = termsOf(call);
   const reported = earlier?.reported ?? own;
   const { cold } = made;
-  const sent = { terms, own, reported, thinkingFrom, cold, hadRounds: earlier !== undefined };
+  const sent = { terms, own, reported, thinkingFrom, cold, hadRounds: earlier?.hadRounds === true };
   const asked = elementAt(prefixHashes(messages, sha256Hex), messages.length);
   call.scope.services.memory.of('sentRequests').set(owner, asked, sent);
   return sent;

@@ -28,10 +28,14 @@ import type { OfferedTools } from '../../view/offer-tools.ts';
 
 /** What keeps the rounds of a request; undefined where none are kept. */
 export function keeperOf(call: Call, tools: OfferedTools, api: MessageReader): KeptAnswer | undefined {
-  const { request, chosen, scope } = call;
-  const { tenant } = scope.caller;
-  const strategy = actingStrategy(chosen.strategy, upstreamCompacts(request, scope.services.config));
-  return tenant && keepsRounds(strategy, tools) ? new KeptAnswer(call, tenant, api) : undefined;
+  const { tenant } = call.scope.caller;
+  return tenant && keepsRoundsOf(call, tools) ? new KeptAnswer(call, tenant, api) : undefined;
+}
+
+/** Whether the rounds of a request are kept for a caller with a tenant. */
+export function keepsRoundsOf({ request, chosen, scope }: Call, tools: OfferedTools | undefined): boolean {
+  const acting = actingStrategy(chosen.strategy, upstreamCompacts(request, scope.services.config));
+  return keepsRounds(acting, tools);
 }
 
 interface WrittenRound {

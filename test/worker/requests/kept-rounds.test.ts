@@ -242,6 +242,20 @@ describe('kept rounds', () => {
     expect(keptIn(bodies[0])).toBe(0);
   });
 
+  it('that nobody keeps cost no earlier thinking: what is thought after them reaches no caller', async () => {
+    const one = conversation();
+    const { ask } = isolate(one);
+    Object.assign(one.messages[1] ?? {}, {
+      thinking_blocks: [{ type: 'thinking', thinking: 'Hm.', signature: 'signed' }],
+    });
+    const memory_strategy = { ...STRATEGY, keep_rounds: false };
+    const more = { model: 'claude-opus-5-5', memory_strategy };
+    expect((await ask(one.id, one.messages, more)).bodies).toHaveLength(2);
+    const next = await ask(one.id, one.messages, more);
+    expect(next.bodies[0]).toContain('"signature":"signed"');
+    expect(next.warning ?? '').not.toContain('thinking_dropped');
+  });
+
   it('are not shown to another tenant', async () => {
     const talk = conversation();
     await isolate(talk).ask(talk.id, talk.messages);
