@@ -7,7 +7,7 @@ import type { Access } from './access-keys.ts';
 import { ConfigError } from './config-error.ts';
 import type { CallerLimits } from './memory/money/caller-limits.ts';
 import { callerLimitsSchema } from './memory/money/caller-schema.ts';
-import { inWords } from './memory/strategy/hint.ts';
+import { hintFor, inWords } from './memory/strategy/hint.ts';
 import { namedEntries } from './named-entries.ts';
 
 /** Of a caller without an entry of its own. */
@@ -50,7 +50,9 @@ function limitsOf(limits: unknown, index: number): CallerLimits {
 /** What is wrong with limits, after their name. */
 export function limitsFault({ issues: [issue] }: z.ZodError): string {
   const path = issue?.path.join('.') ?? '';
-  const fields = Object.keys(callerLimitsSchema.shape).join(', ');
-  if (issue?.code === 'unrecognized_keys' || path === '') return `is no object of ${fields}`;
+  const fields = Object.keys(callerLimitsSchema.shape);
+  if (issue?.code === 'unrecognized_keys')
+    return `has an unknown field; ${hintFor(issue.keys[0] ?? '', fields, 'its fields')}`;
+  if (path === '') return `must be an object of ${fields.join(', ')}`;
   return `is not valid: ${path} ${issue?.message ?? 'cannot be read'}`;
 }

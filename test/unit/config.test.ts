@@ -65,8 +65,8 @@ describe('the configuration', () => {
       ['[]', 'JSON object of limits'],
       ['{"ann":{"usd_per_day":1},"*":{},"\\u0061nn":{}}', 'an earlier entry has the name of entry 3'],
       [{ ben: {} }, 'entry 1 is none of ACCESS_KEYS'],
-      [{ ann: 5 }, 'entry 1 is no object of usd_per_day'],
-      [{ ann: { usd: 5 } }, 'entry 1 is no object of usd_per_day'],
+      [{ ann: 5 }, 'entry 1 must be an object of usd_per_day, '],
+      [{ ann: { usd_a_day: 5 } }, "entry 1 has an unknown field; the nearest known one is 'usd_per_day'"],
       [{ ann: { usd_per_day: '5' } }, 'entry 1 is not valid: usd_per_day'],
       [{ '*': {}, ann: { tokens_per_minute: -1 } }, 'entry 2 is not valid: tokens_per_minute'],
     ] as const) {
