@@ -7,7 +7,7 @@
 import { asObject, isObject } from '../../lib/json.ts';
 import type { Result } from '../../lib/result.ts';
 import type { Removal } from '../../memory/edits/removal.ts';
-import { isClaude } from '../../memory/models/families.ts';
+import { baseName, isClaude } from '../../memory/models/families.ts';
 import type { View } from '../../memory/plan/view.ts';
 import { type BodyFault, invalidMessages, isOwnField, scanBody } from '../body.ts';
 import { inputSplice } from '../call-input.ts';
@@ -133,9 +133,9 @@ export class ChatRequest extends ModelRequest {
     return this.field('verbosity');
   }
 
-  /** As strict as the caller's: Cerebras and DeepSeek refuse a mixture. */
+  /** As strict as the caller's where the model may be of a server that refuses a mixture. */
   toolJson(tool: FunctionTool): string {
-    this.areStrict ??= this.hasTools && this.listedTools().every(isStrict);
+    this.areStrict ??= this.hasTools && !takesMixture(this.model) && this.listedTools().every(isStrict);
     return JSON.stringify(this.areStrict ? strictTool(tool) : tool);
   }
 
@@ -156,6 +156,14 @@ export class ChatRequest extends ModelRequest {
     ];
     return spliceBody(this.bytes, splices, kept);
   }
+}
+
+/**
+ * OpenAI's and Anthropic's models take strict tools beside others. Cerebras and DeepSeek refuse
+ * that. A strict tool has more tokens.
+ */
+function takesMixture(model: string | undefined): boolean {
+  return model === undefined || /^(?:gpt-\d|o\d|claude)/i.test(baseName(model));
 }
 
 const isStrict = (tool: unknown): boolean => asObject(asObject(tool).function).strict === true;

@@ -23,11 +23,12 @@ describe('a tool of Precis in a chat', () => {
   const loose = { type: 'function', function: { name: 'b' } };
 
   it.each([
-    ['as they are where all are', [strict, strict], true],
-    ['where one is not', [strict, loose], undefined],
-    ['where there is none', [], undefined],
-  ])('is strict %s', (_, tools, isStrict) => {
-    const request = readText(JSON.stringify({ messages: [{}], tools }));
+    ['where all are', 'gpt-oss-120b', [strict, strict], true],
+    ['where one is not', 'gpt-oss-120b', [strict, loose], undefined],
+    ['where there is none', 'gpt-oss-120b', [], undefined],
+    ['where all are, of a model that takes a mixture', 'openai/gpt-6-sol', [strict], undefined],
+  ])('is as strict as the caller’s %s', (_, model, tools, isStrict) => {
+    const request = readText(JSON.stringify({ model, messages: [{}], tools }));
     const written = JSON.parse(request.toolJson(searchDefinitionOf('search_memory', 'words', true)));
     const { query, scope } = written.function.parameters.properties;
     const { required } = written.function.parameters;
