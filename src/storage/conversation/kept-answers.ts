@@ -86,23 +86,14 @@ const COLUMNS = 'kept_id AS id, size, tokens, bytes, blocks, gone_with AS goneWi
 /** What there is of an answer that is not kept. */
 export const NOTHING = { sealed: null, tokens: 0, bytes: 0, blocks: 0 } as const;
 
-const REFUSED: AnswerVerdict = { kept: null, isOthers: false };
-
 export class KeptAnswerRows {
   readonly table: LazyTables;
   private readonly now: () => number;
-  private readonly isLate: (since: number) => boolean;
 
   /** @param now milliseconds since the epoch */
   constructor(tables: ConversationTables, now: () => number) {
     this.table = tables.lazy([TABLE], SCHEMA, { oldest: 'gone_with' });
     this.now = now;
-    this.isLate = (since) => tables.isLate(since);
-  }
-
-  /** Whether an answer comes after a deletion. */
-  refuses({ since }: Pick<NewAnswer, 'since'>): boolean {
-    return this.isLate(since);
   }
 
   /** The row of each key; null if there is none. */
@@ -121,8 +112,6 @@ export class KeptAnswerRows {
    * comes too late there is a row alone, by which each isolate knows that it is not kept.
    */
   add(answer: NewAnswer): AnswerVerdict {
-    // A deletion may have come while the conversation was reported.
-    if (this.refuses(answer)) return REFUSED;
     const [others = null] = this.find([answer.key]);
     if (others) return { kept: others, isOthers: true };
     const isLate = this.now() > answer.until;

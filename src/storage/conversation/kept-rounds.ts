@@ -74,18 +74,11 @@ const COLUMNS = 'answer_key AS key, names, rounds, tokens, bytes, gone_at AS gon
 export class KeptRoundsRows {
   readonly table: LazyTables;
   private readonly now: () => number;
-  private readonly isLate: (since: number) => boolean;
 
   /** @param now milliseconds since the epoch */
   constructor(tables: ConversationTables, now: () => number) {
     this.table = tables.lazy([TABLE], SCHEMA, { oldest: 'gone_at' });
     this.now = now;
-    this.isLate = (since) => tables.isLate(since);
-  }
-
-  /** Whether rounds come too late, or after a deletion. */
-  refuses({ since, until }: NewRounds): boolean {
-    return this.now() > until || this.isLate(since);
   }
 
   /** The rounds of each key; null if there are none. */
@@ -97,8 +90,6 @@ export class KeptRoundsRows {
   /** Keeps rounds, unless there are some of the same answer. A repeated call changes nothing. */
   add(rounds: NewRounds): RoundsVerdict {
     const { key, names, tokens, bytes } = rounds;
-    // A deletion may have come while the conversation was reported.
-    if (this.refuses(rounds)) return { kept: null, gone: names };
     const row = { answer_key: key, names: JSON.stringify(names), rounds: rounds.rounds, tokens, bytes };
     this.table.insert(row, 'IGNORE');
     const [kept = null] = this.find([key]);

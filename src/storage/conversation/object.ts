@@ -209,9 +209,10 @@ export abstract class ConversationMemoryObject<Material>
     const { rounds, uses } = this;
     return {
       ...uses.part(rounds, { find: 'reads' }),
-      // Refused before the conversation is reported, which would bring it back.
-      add: async (added: NewRounds): Promise<RoundsVerdict> =>
-        rounds.refuses(added) ? { kept: null, gone: added.names } : uses.writing(() => rounds.add(added)),
+      add: (added: NewRounds) => {
+        const refused: RoundsVerdict = { kept: null, gone: added.names };
+        return this.writing(added.since, refused, () => rounds.add(added), added.until);
+      },
     };
   }
 
@@ -219,9 +220,10 @@ export abstract class ConversationMemoryObject<Material>
     const { answers, uses } = this;
     return {
       ...uses.part(answers, { find: 'reads', read: 'looks', forget: 'looks' }),
-      // As `keptRounds`.
-      add: async (added: NewAnswer): Promise<AnswerVerdict> =>
-        answers.refuses(added) ? { kept: null, isOthers: false } : uses.writing(() => answers.add(added)),
+      add: (added: NewAnswer) => {
+        const refused: AnswerVerdict = { kept: null, isOthers: false };
+        return this.writing(added.since, refused, () => answers.add(added));
+      },
     };
   }
 
@@ -407,12 +409,20 @@ export abstract class ConversationMemoryObject<Material>
    *
    * @param since when it came
    * @param late the result otherwise
+   * @param until a later call does not write either
    * @throws StoreError see `UseReports`
    */
-  private async writing<Result>(since: number, late: Result, work: () => Result): Promise<Result> {
-    if (this.tables.isLate(since)) return late;
-    // A deletion may come while the conversation is reported.
-    return this.uses.writing(() => (this.tables.isLate(since) ? late : work()));
+  private async writing<Result>(
+    since: number,
+    late: Result,
+    work: () => Result,
+    until = Number.POSITIVE_INFINITY,
+  ): Promise<Result> {
+    const isLate = () => this.tables.isLate(since) || this.now() > until;
+    // Before the conversation is reported, which would bring it back.
+    if (isLate()) return late;
+    // A deletion may come while it is reported.
+    return this.uses.writing(() => (isLate() ? late : work()));
   }
 
   private logName(): string {
