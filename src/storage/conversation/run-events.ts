@@ -25,7 +25,7 @@ import type { ConversationTables } from './tables.ts';
 /** The newest events that are kept, with those that share a row with the oldest of them. */
 export const KEPT_EVENTS = 2_000;
 
-/** The newest events among which an answered array is looked for. */
+/** The newest events among which an answered array is looked for, with those of the same row. */
 const ANSWERS_LOOKED_AT = 256;
 
 /**
@@ -88,13 +88,10 @@ interface StoredRun extends Partial<Found> {
 type Row = { first_n: number; events: string };
 
 export class RunEvents {
-  private readonly atOnce: (work: () => void) => void;
   readonly tables: LazyTables;
+  private readonly conversation: Pick<ConversationTables, 'atOnce' | 'isLate'>;
   private readonly now: () => number;
   private readonly missed: (misses: readonly CacheMiss[]) => void;
-  private readonly isLate: (since: number) => boolean;
-  /** When each batch of the last minute came, by its key, the oldest first. Read once in a life. */
-  private keys: Map<string, number> | undefined;
 
   /**
    * @param now milliseconds since 1970
@@ -106,10 +103,9 @@ export class RunEvents {
     missed: (misses: readonly CacheMiss[]) => void,
   ) {
     this.missed = missed;
-    this.atOnce = (work) => tables.atOnce(work);
+    this.conversation = tables;
     this.tables = tables.lazy(['run_events', 'run_parts'], SCHEMA, { oldest: 'tally', added: ADDED });
     this.now = now;
-    this.isLate = (since) => tables.isLate(since);
   }
 
   /** The sums of the bills of all requests. */
@@ -135,7 +131,7 @@ export class RunEvents {
 
   /** Whether the requests of a batch all came before a deletion. */
   areLate({ runs }: RunBatch): boolean {
-    return runs.every(({ at }) => this.isLate(at));
+    return runs.every(({ at }) => this.conversation.isLate(at));
   }
 
   /**
@@ -146,10 +142,9 @@ export class RunEvents {
     // A deletion may have come while the conversation was reported.
     if (this.areLate(batch) || this.isRepeated(batch)) return;
     let missed: readonly CacheMiss[] = [];
-    this.atOnce(() => {
+    this.conversation.atOnce(() => {
       missed = this.addNow(batch);
     });
-    this.noteKey(batch);
     this.missed(missed);
   }
 
@@ -183,17 +178,15 @@ export class RunEvents {
    * if none was.
    */
   answered(arrays: readonly string[]): number | null {
-    const answered = new Set<string | undefined>();
-    let left = ANSWERS_LOOKED_AT;
-    for (const row of this.tables.each<Row>('SELECT first_n, events FROM run_events ORDER BY first_n DESC')) {
-      const runs = runsIn(row);
-      for (const { event, array } of runs)
-        if (event.kind === 'answer' && event.status < 400) answered.add(array);
-      left -= runs.length;
-      if (left <= 0) break;
-    }
-    const found = arrays.findIndex((array) => answered.has(array));
-    return found < 0 ? null : found;
+    const found = this.tables.value<number | null>(
+      `SELECT min(asked.key) FROM run_events, json_each(run_events.events) AS run
+       JOIN json_each(?1) AS asked ON asked.value = run.value ->> '$.array'
+       WHERE first_n >= coalesce((SELECT max(first_n) FROM run_events WHERE first_n <= ?2), 0)
+         AND run.value ->> '$.event.kind' = 'answer' AND run.value ->> '$.event.status' < 400`,
+      arrays,
+      this.tally().next - ANSWERS_LOOKED_AT,
+    );
+    return found ?? null;
   }
 
   /** When each array was first asked, in milliseconds since 1970; null if no event says it. */
@@ -216,7 +209,9 @@ export class RunEvents {
   private addNow({ key, runs }: RunBatch): readonly CacheMiss[] {
     const { next, ...known } = this.tally();
     // Some of the requests may have come before a deletion.
-    const added = runs.filter(({ at }) => !this.isLate(at)).toSorted((one, other) => one.at - other.at);
+    const added = runs
+      .filter(({ at }) => !this.conversation.isLate(at))
+      .toSorted((one, other) => one.at - other.at);
     const { found, ...tally } = billed(added, known);
     const after = next + added.length;
     const events = added.map((run, at) => this.stored(run, found[at] ?? NOTHING_FOUND, after - 1));
@@ -231,32 +226,14 @@ export class RunEvents {
     return found.flatMap(({ cache_miss: miss }) => miss ?? []);
   }
 
+  /** Whether a batch has come within the last minute. Reads the rows of that time. */
   private isRepeated({ key }: RunBatch): boolean {
-    this.keys ??= this.storedKeys();
-    const at = this.keys.get(key);
-    return at !== undefined && at >= this.now() - REPEATED_MS;
-  }
-
-  /** Notes that a batch is kept, and forgets the oldest if it is too old. */
-  private noteKey({ key }: RunBatch): void {
-    const keys = this.keys ?? this.storedKeys();
-    this.keys = keys.set(key, this.now());
-    for (const [oldest, at] of keys) {
-      if (at >= this.now() - REPEATED_MS && keys.size <= KEPT_EVENTS) break;
-      keys.delete(oldest);
-    }
-  }
-
-  private storedKeys(): Map<string, number> {
-    const keys: [string, number][] = [];
-    const rows = this.tables.each<{ batch_key: string; came_at: number }>(
-      'SELECT batch_key, came_at FROM run_events ORDER BY first_n DESC',
+    return this.tables.has(
+      `SELECT 1 FROM run_events WHERE batch_key = ? AND first_n > coalesce(
+         (SELECT first_n FROM run_events WHERE came_at < ? ORDER BY first_n DESC LIMIT 1), 0)`,
+      key,
+      this.now() - REPEATED_MS,
     );
-    for (const { batch_key: key, came_at: at } of rows) {
-      if (at < this.now() - REPEATED_MS) break;
-      keys.push([key, at]);
-    }
-    return new Map(keys.toReversed());
   }
 
   private tally(): Tally {
