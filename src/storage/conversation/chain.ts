@@ -292,12 +292,13 @@ export class MemoryChain implements StoredPart {
   }
 
   overview(): Overview {
-    const exists = this.tables.exists();
-    const stats = { avg_ms: null, max_ms: null, total_summaries: 0 };
-    const nothing = { conversation_memory: null, memories: [], rounds: [], stats, stuck: false };
-    const known = { exists, settings: this.state.settings(), health: this.state.health().state };
-    if (!exists) return { ...known, ...nothing };
-    return { ...known, ...this.rows.listing(this.ports.making()), rounds: this.pins.listing() };
+    return {
+      exists: this.tables.exists(),
+      settings: this.state.settings(),
+      health: this.state.health().state,
+      ...this.rows.listing(this.ports.making()),
+      rounds: this.pins.listing(),
+    };
   }
 
   /**
@@ -317,19 +318,12 @@ export class MemoryChain implements StoredPart {
   }
 
   standing(): SummaryNumbers {
-    const bills = this.bills.sums();
-    if (!this.tables.exists())
-      return {
-        exists: false,
-        health: 'healthy',
-        stuck: false,
-        versions: 0,
-        tokens: null,
-        days: [],
-        bills,
-      };
-    const { versions, tokens, stuck, days } = this.rows.numbers(this.ports.making());
-    return { exists: true, health: this.lineages.worst(), stuck, versions, tokens, days, bills };
+    return {
+      exists: this.tables.exists(),
+      health: this.lineages.worst(),
+      ...this.rows.numbers(this.ports.making()),
+      bills: this.bills.sums(),
+    };
   }
 
   any(): boolean {

@@ -52,7 +52,9 @@ export function sessionIn(name: string): string {
  * @param session from `sessionIn`
  */
 export function idOfSession(session: string): string {
-  return decode(session);
+  return session.replace(/%u([0-9A-F]{4})|(?:%[0-9A-F]{2})+/g, (escapes, half?: string) =>
+    half === undefined ? decodeURIComponent(escapes) : String.fromCharCode(Number.parseInt(half, 16)),
+  );
 }
 
 /**
@@ -95,7 +97,7 @@ export function idsIn(name: string): { user: string | undefined; conversation: s
 }
 
 function idOf(part: string): string | undefined {
-  return part.startsWith('#') ? undefined : decode(part);
+  return part.startsWith('#') ? undefined : idOfSession(part);
 }
 
 /** A part of a name. A long one becomes its digest, with a prefix that no other part has. */
@@ -103,13 +105,6 @@ function partOf(text: string): string {
   const encoded = encode(text);
   if (encoded.length <= LONGEST_PART) return encoded;
   return `##${sha256Hex(encoded)}`;
-}
-
-/** Reverses `encode`. */
-function decode(part: string): string {
-  return part.replace(/%u([0-9A-F]{4})|(?:%[0-9A-F]{2})+/g, (escapes, half?: string) =>
-    half === undefined ? decodeURIComponent(escapes) : String.fromCharCode(Number.parseInt(half, 16)),
-  );
 }
 
 /**

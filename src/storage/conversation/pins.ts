@@ -55,7 +55,7 @@ export class Pins {
     );
   }
 
-  /** The newest pins of all lineages, newest first. There must be tables. */
+  /** The newest pins of all lineages, newest first. */
   listing(): RoundMemory[] {
     return this.table.all<RoundMemory>(
       `SELECT round_hash, strategy_hash, memory_id, digest_hash FROM pins ORDER BY pin_id DESC LIMIT ${LISTED}`,

@@ -143,7 +143,7 @@ export class MemoryRows {
   }
 
   /**
-   * The newest versions and their statistics. There must be tables.
+   * The newest versions and their statistics.
    *
    * @param making the rows that the object makes now
    */
@@ -156,23 +156,21 @@ export class MemoryRows {
       memories: this.table.all<ListedMemory>(
         `SELECT ${LISTED_COLUMNS}, m.completed_at FROM memories m ORDER BY m.memory_id DESC LIMIT ${LISTED}`,
       ),
-      stats: this.table.one(
+      stats: this.table.first(
         `SELECT CAST(round(avg(generation_time_ms)) AS INTEGER) AS avg_ms, max(generation_time_ms) AS max_ms,
            count(*) AS total_summaries
          FROM memories WHERE status = 'completed' AND generation_time_ms IS NOT NULL`,
-      ),
+      ) ?? { avg_ms: null, max_ms: null, total_summaries: 0 },
       stuck: this.isStuck(making),
     };
   }
 
-  /** The versions in numbers. There must be tables. @param making see `listing` */
+  /** The versions in numbers. @param making see `listing` */
   numbers(making: readonly number[]): Omit<SummaryNumbers, 'exists' | 'health' | 'bills'> {
     const tokens = this.table.value<number | null>(
       `SELECT tokens FROM memories WHERE status = 'completed' ORDER BY ${NEWEST} LIMIT 1`,
     );
-    const { versions } = this.table.one<{ versions: number }>(
-      "SELECT count(*) AS versions FROM memories WHERE status = 'completed'",
-    );
+    const versions = this.table.value<number>("SELECT count(*) FROM memories WHERE status = 'completed'");
     const days = this.table.all<GenerationTimes>(
       `SELECT coalesce(completed_at, created_at) / ${DAY_MS} AS day, count(*) AS count,
          sum(generation_time_ms) AS total_ms, max(generation_time_ms) AS max_ms,
@@ -181,7 +179,7 @@ export class MemoryRows {
        FROM memories m WHERE status = 'completed' AND generation_time_ms IS NOT NULL
        GROUP BY day ORDER BY day DESC`,
     );
-    return { versions, tokens: tokens ?? null, stuck: this.isStuck(making), days };
+    return { versions: versions ?? 0, tokens: tokens ?? null, stuck: this.isStuck(making), days };
   }
 
   /**

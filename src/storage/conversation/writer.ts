@@ -80,37 +80,23 @@ export class MemoryWriter {
 
   /** Gives a claimed row another base. */
   rebase(memoryId: number, base: Memory): void {
-    this.table.change(
-      'UPDATE memories SET base_memory_id = ?, base_end_seq = ? WHERE memory_id = ?',
-      base.memory_id,
-      base.end_sequence,
-      memoryId,
-    );
+    this.set(memoryId, { base_memory_id: base.memory_id, base_end_seq: base.end_sequence });
   }
 
   /** Completes a claimed row. */
   complete(memoryId: number, written: Written): void {
-    const columns = this.columnsOfWritten(written);
-    this.table.change(
-      `UPDATE memories SET ${Object.keys(columns).map((name) => `${name} = ?`)} WHERE memory_id = ?`,
-      ...Object.values(columns),
-      memoryId,
-    );
+    this.set(memoryId, this.columnsOfWritten(written));
     this.reportCompleted(memoryId);
   }
 
   /** Ends a row without a summary. @param cause the name of the error that was caught */
   close(memoryId: number, error: string, cause?: string): void {
     const code = codeOf(error);
-    this.table.change("UPDATE memories SET status = 'failed', error = ? WHERE memory_id = ?", code, memoryId);
-    const fields = {
-      conversation: this.ports.logName(),
-      code,
-      ...(cause === undefined ? {} : { error: cause }),
-    };
+    this.set(memoryId, { status: 'failed', error: code });
     if (code !== 'superseded') {
+      const fields = { conversation: this.ports.logName(), code, ...(cause && { error: cause }) };
       this.ports.log('warn', 'a summary could not be made', fields);
-      this.reportSettled(memoryId, 'failed', 0);
+      this.ports.settled?.(this.settled(memoryId));
     }
     this.logStatus(memoryId, 'failed', { error: code });
   }
@@ -164,31 +150,33 @@ export class MemoryWriter {
 
   /** Logs a completed summary: its span, its time, and what its window has dropped. */
   reportCompleted(memoryId: number): void {
-    const { start, end, ms, before } = this.table.one<
-      Record<'start' | 'end' | 'ms', number> & { before: number | null }
-    >(
-      `SELECT m.start_sequence AS start, m.end_sequence AS end, m.generation_time_ms AS ms,
-         base.start_sequence AS before
-       FROM memories m LEFT JOIN memories base ON base.memory_id = m.base_memory_id WHERE m.memory_id = ?`,
-      memoryId,
-    );
+    const summary = this.settled(memoryId);
+    const { start_sequence: start, end_sequence: end, generation_time_ms: ms, base_memory_id: base } = summary;
     const name = this.ports.logName();
     this.ports.log('info', `Summarized messages ${start}-${end} for ${name} in ${ms}ms`);
+    const before = this.table.value<number>('SELECT start_sequence FROM memories WHERE memory_id = ?', base);
     if (start > (before ?? 0))
       this.ports.log('info', `Sliding window: dropping seq 0-${start - 1} for ${name}`);
-    this.reportSettled(memoryId, 'completed', ms);
+    this.ports.settled?.(summary);
     this.logStatus(memoryId, 'completed');
   }
 
-  private reportSettled(memoryId: number, status: SettledSummary['status'], ms: number): void {
-    const { settled } = this.ports;
-    if (!settled) return;
-    const row = this.table.one<Omit<SettledSummary, 'memory_id' | 'status' | 'generation_time_ms'>>(
-      `SELECT m.base_memory_id, m.start_sequence, m.end_sequence, m.tokens, base.tokens AS base_tokens
+  /** A row that has ended, as the deployer gets it. */
+  private settled(memoryId: number): SettledSummary {
+    return this.table.one(
+      `SELECT m.memory_id, m.status, coalesce(m.generation_time_ms, 0) AS generation_time_ms,
+         m.base_memory_id, m.start_sequence, m.end_sequence, m.tokens, base.tokens AS base_tokens
        FROM memories m LEFT JOIN memories base ON base.memory_id = m.base_memory_id WHERE m.memory_id = ?`,
       memoryId,
     );
-    settled({ memory_id: memoryId, status, generation_time_ms: ms, ...row });
+  }
+
+  private set(memoryId: number, columns: Columns): void {
+    this.table.change(
+      `UPDATE memories SET ${Object.keys(columns).map((name) => `${name} = ?`)} WHERE memory_id = ?`,
+      ...Object.values(columns),
+      memoryId,
+    );
   }
 
   private logStatus(memoryId: number, status: MemoryStatus, fields?: LogFields): void {
