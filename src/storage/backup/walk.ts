@@ -12,7 +12,7 @@ import { concat } from '../../lib/bytes.ts';
 import { InvariantError } from '../../lib/invariant-error.ts';
 import { TenantBucket } from '../bucket.ts';
 import { OBJECT_KINDS, objectsOf } from '../conversation/sealed-objects.ts';
-import type { SavedPart, SavePlace } from '../object-backup.ts';
+import type { SavePlace } from '../object-backup.ts';
 import type { ConversationMemoryStub, ObjectCaller, TenantMemoryStub, UserMemoryStub } from '../objects.ts';
 import { isManifest, isRef } from '../refs/store.ts';
 import type { SavedConversation } from '../tenant/saved-tenant.ts';
@@ -26,11 +26,16 @@ interface RowsPlace {
   readonly since?: number;
 }
 
+/** Which object that is. */
+type Here =
+  | { readonly at: 'tenant' }
+  | { readonly at: 'conversation'; readonly one: SavedConversation }
+  | { readonly at: 'user'; readonly name: string };
+
 /** The place after the last step. */
 export type WalkPlace =
-  | ({ readonly at: 'tenant' } & RowsPlace)
+  | (Here & RowsPlace)
   | { readonly at: 'conversations'; readonly after: number }
-  | ({ readonly at: 'conversation'; readonly one: SavedConversation } & RowsPlace)
   /** The objects of a conversation in R2: packs, and then the objects of each kind. */
   | {
       readonly at: 'objects';
@@ -42,8 +47,7 @@ export type WalkPlace =
       readonly after: string;
     }
   | { readonly at: 'refs'; readonly after: string }
-  | { readonly at: 'users'; readonly after: string }
-  | ({ readonly at: 'user'; readonly name: string } & RowsPlace);
+  | { readonly at: 'users'; readonly after: string };
 
 export const FIRST_PLACE: WalkPlace = { at: 'tenant', place: null };
 
@@ -142,41 +146,42 @@ export class TenantWalk {
   }
 
   private async conversation(one: SavedConversation, rows: RowsPlace): Promise<Step> {
-    const begun = this.ports.now();
-    const part = await this.ports.conversation(one.name)((stub) => stub.saveRows(rows.place));
-    if (!part) return { records: [], calls: 1, next: { at: 'conversations', after: one.id } };
-    const since = sinceOf(part, rows, begun);
-    return this.partOf(
-      { of: 'conversation', ...one },
-      part,
-      since,
-      part.next
-        ? { at: 'conversation', one, place: part.next, since }
-        : { at: 'objects', one, parts: part.part + 1, since, kind: 0, after: '' },
-    );
+    const named: Named = { of: 'conversation', ...one };
+    const call = this.ports.conversation(one.name);
+    const after: WalkPlace = { at: 'conversations', after: one.id };
+    const objects = (parts: number, since: number): WalkPlace => {
+      return { at: 'objects', one, parts, since, kind: 0, after: '' };
+    };
+    return this.rows(named, call, rows, { at: 'conversation', one }, after, objects);
   }
 
-  private partOf({ of, name, used }: Named, { part, text }: SavedPart, at: number, next: WalkPlace): Step {
-    const { backup } = this.ports;
-    const content = { type: 'part', backup, of, name, used, at, part, text } as const;
-    return { records: [{ content }], calls: 1, next };
-  }
-
-  /** A part of an object without objects in R2. @param after the place after its last one */
+  /**
+   * A part of an object.
+   *
+   * @param after the place after the object
+   * @param objects the place after its last part, if there may be objects in R2
+   */
   private async rows<Stub extends Pick<UserMemoryStub, 'saveRows'>>(
     named: Named,
     call: ObjectCaller<Stub>,
     rows: RowsPlace,
-    here: { readonly at: 'tenant' } | { readonly at: 'user'; readonly name: string },
+    here: Here,
     after: WalkPlace,
+    objects?: (parts: number, since: number) => WalkPlace,
   ): Promise<Step> {
-    const begun = this.ports.now();
-    const part = await call((stub) => stub.saveRows(rows.place));
-    if (!part) return { records: [], calls: 1, next: after };
-    const since = sinceOf(part, rows, begun);
-    if (part.next) return this.partOf(named, part, since, { ...here, place: part.next, since });
-    const { records, calls } = this.partOf(named, part, since, after);
-    return { records: [...records, this.whole(named, part.part + 1, since)], calls, next: after };
+    const { backup, now } = this.ports;
+    const begun = now();
+    const saved = await call((stub) => stub.saveRows(rows.place));
+    if (!saved) return { records: [], calls: 1, next: after };
+    const { part, text, next } = saved;
+    // A moment before part 0 was read, so that no deletion during the backup falls between parts.
+    const since = part === 0 ? begun : (rows.since ?? begun);
+    const { of, name, used } = named;
+    const record: NewRecord = { content: { type: 'part', backup, of, name, used, at: since, part, text } };
+    if (next) return { records: [record], calls: 1, next: { ...here, place: next, since } };
+    const parts = part + 1;
+    if (objects) return { records: [record], calls: 1, next: objects(parts, since) };
+    return { records: [record, this.whole(named, parts, since)], calls: 1, next: after };
   }
 
   private whole({ of, name, used }: Named, parts: number, at: number): NewRecord {
@@ -281,14 +286,6 @@ export class TenantWalk {
     if (this.only !== null) return refs.map(() => [this.only ?? '']);
     return this.ports.tenant(this.id)((stub) => stub.saved.usersOf(refs));
   }
-}
-
-/**
- * As of when the rows of an object count as saved: a moment before part 0 was read, so that no
- * deletion during the backup falls between its parts.
- */
-function sinceOf(part: SavedPart, { since }: RowsPlace, begun: number): number {
-  return part.part === 0 ? begun : (since ?? begun);
 }
 
 /** Whether it is of a kind that a backup has, or need not have. */

@@ -83,27 +83,18 @@ interface Row {
 const COLUMNS = `c.conversation_id AS at, c.name, c.last_used AS lastUsed, s.last_request AS lastRequest,
   s.model, s.agent, s.requests, s.net, s.paid, s.last_status AS lastStatus`;
 
-type Value = (row: Row) => number | null;
-
-/** A way along an index. Rows without its value, or on a walk before, are not on it. */
-interface Walk {
-  /** The column, which its table has an index of; null: the conversation's id. */
-  readonly column: string | null;
-  readonly value: Value;
-}
-
-const BY_ID: Walk = { column: null, value: () => 0 };
+/**
+ * A way along an index: of a column, or null, of the conversations' ids. Rows without its value, or
+ * on a walk before, are not on it.
+ */
+type Walk = 'lastRequest' | 'lastUsed' | 'requests' | 'net' | 'paid' | null;
 
 const WALKS: Readonly<Record<ListQuery['sort'], readonly Walk[]>> = {
-  created: [BY_ID],
-  used: [
-    { column: 's.last_request', value: ({ lastRequest }) => lastRequest },
-    { column: 'c.last_used', value: ({ lastUsed }) => lastUsed },
-    BY_ID,
-  ],
-  requests: [{ column: 's.requests', value: ({ requests }) => requests }, BY_ID],
-  net: [{ column: 's.net', value: ({ net }) => net }, BY_ID],
-  paid: [{ column: 's.paid', value: ({ paid }) => paid }, BY_ID],
+  created: [null],
+  used: ['lastRequest', 'lastUsed', null],
+  requests: ['requests', null],
+  net: ['net', null],
+  paid: ['paid', null],
 };
 
 /** @returns less than 0 if the first comes first */
@@ -142,13 +133,13 @@ export function listConversations(
   let looked = 0;
   for (let walk = after?.walk ?? 0; walk < walks.length && found.length < most; walk++) {
     const from = after?.walk === walk ? after : null;
-    for (const row of along(tables, sums, walks[walk] ?? BY_ID, query.order, from)) {
+    const column = walks[walk] ?? null;
+    for (const row of along(tables, sums, column, query.order, from)) {
       const one = listed(row, walks);
       if (one.walk === walk && isWanted(row)) found.push(one);
       if (found.length === most) break;
       if (++looked < MOST_LOOKED_AT) continue;
-      const value = walks[walk]?.value(row) ?? 0;
-      return { found, stopped: { walk, value, at: row.at } };
+      return { found, stopped: { walk, value: sortedBy(row, column) ?? 0, at: row.at } };
     }
   }
   return { found, stopped: null };
@@ -170,12 +161,12 @@ function fewNamed(tables: LazyTables, sums: string, names: string): Row[] | unde
 function* along(
   tables: LazyTables,
   sums: string,
-  { column }: Walk,
+  column: Walk,
   order: ListQuery['order'],
   after: ListPlace | null,
 ): Iterable<Row> {
   const [table, other] = [`${sums} s`, 'conversations c'];
-  const isOfSums = column?.startsWith('s.') === true;
+  const isOfSums = column !== null && column !== 'lastUsed';
   const from = isOfSums ? `${table} CROSS JOIN ${other}` : `${other} LEFT JOIN ${table}`;
   const id = isOfSums ? 's.conversation_id' : 'c.conversation_id';
   const beyond = order === 'desc' ? '<' : '>';
@@ -196,8 +187,13 @@ function* along(
 
 /** A row on the first walk that has its value. */
 function listed(row: Row, walks: readonly Walk[]): ListedConversation {
-  const walk = walks.findIndex(({ value }) => value(row) !== null);
-  return { walk, value: walks[walk]?.value(row) ?? 0, at: row.at, name: row.name, lastUsed: row.lastUsed };
+  const walk = walks.findIndex((column) => sortedBy(row, column) !== null);
+  const value = sortedBy(row, walks[walk] ?? null) ?? 0;
+  return { walk, value, at: row.at, name: row.name, lastUsed: row.lastUsed };
+}
+
+function sortedBy(row: Row, column: Walk): number | null {
+  return column === null ? 0 : row[column];
 }
 
 function filterOf({ text, names = '', model, agent, outcome, used, paid }: ListQuery): (row: Row) => boolean {
