@@ -9,11 +9,6 @@ import { joinSums, NO_SUMS, summarizerSums } from '../../memory/money/bill-sums.
 import { daySumsOfText, joinRemembered, type SumsByDay, withDay } from '../../memory/run/day-sums.ts';
 import type { ConversationTables } from './tables.ts';
 
-/** The ledger's own sums, as they are stored. The sums of versions before have no days. */
-interface OwnSums extends BillSums {
-  readonly days?: SumsByDay;
-}
-
 interface BillLedgerPorts {
   /** See `RunEvents`. */
   readonly requests: { sums(): BillSums; days(): SumsByDay };
@@ -42,7 +37,7 @@ export class BillLedger {
    * written.
    */
   days(): SumsByDay {
-    return joinRemembered(this.ownSums().days ?? {}, this.ports.requests.days());
+    return joinRemembered(this.ownSums().days, this.ports.requests.days());
   }
 
   /**
@@ -54,15 +49,13 @@ export class BillLedger {
   spend(cost: Nanodollars | null | undefined): void {
     if (cost === undefined || cost === 0) return;
     const own = this.ownSums();
-    const days = withDay(own.days ?? {}, dayOf(this.ports.now()), daySumsOfText(cost));
-    const sums: OwnSums = { ...joinSums(own, summarizerSums(cost)), days };
-    this.tables.set('bill_sums', JSON.stringify(sums));
+    const days = withDay(own.days, dayOf(this.ports.now()), daySumsOfText(cost));
+    this.tables.set('bill_sums', { ...joinSums(own, summarizerSums(cost)), days });
     this.ports.spent();
   }
 
   /** Of the summarizer's work. */
-  private ownSums(): OwnSums {
-    const stored = this.tables.get('bill_sums');
-    return stored === null ? NO_SUMS : { ...NO_SUMS, ...(JSON.parse(stored) as Partial<OwnSums>) };
+  private ownSums(): BillSums & { readonly days: SumsByDay } {
+    return { ...NO_SUMS, days: {}, ...this.tables.get('bill_sums') };
   }
 }

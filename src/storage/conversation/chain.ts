@@ -26,6 +26,7 @@ import {
   type Chunk,
   type Claim,
   type Claimed,
+  type Continuity,
   DIGEST_MODEL,
   type Failure,
   type FindRequest,
@@ -64,6 +65,8 @@ interface ChainStorage {
  */
 const MOST_UNLINKED = 4;
 
+const CONTINUES: Continuity = { unlinked: 0, retryAt: 0 };
+
 /** This many lost writers in a row count as a failure. */
 const MOST_LOST = 5;
 
@@ -89,7 +92,7 @@ export class MemoryChain implements StoredPart {
     this.rows = new MemoryRows(tables.versions);
     this.writer = new MemoryWriter(tables.versions, ports);
     this.pins = new Pins(tables.versions, this.rows);
-    this.lineages = new Lineages(tables.versions, this.state, ports, opening);
+    this.lineages = new Lineages(tables, ports, opening);
   }
 
   /**
@@ -131,7 +134,7 @@ export class MemoryChain implements StoredPart {
     const isUnlinked =
       this.isNamed && !base && bases.length > 0 && this.rows.anyWritten(strategyHash, lineage);
     if (isUnlinked && this.isUnlinked())
-      return { state: 'resting', base, retryAt: this.state.continuity().retryAt, unlinked: true };
+      return { state: 'resting', base, retryAt: this.continuity().retryAt, unlinked: true };
     if (!begins || !hasRoom) return { state: 'wanted', base, health: health.state };
     this.tables.make();
     this.lineages.use(lineage, undefined, began);
@@ -145,8 +148,8 @@ export class MemoryChain implements StoredPart {
       return { state: 'resting', base, retryAt: failed.retryAt };
     }
     if (isUnlinked) {
-      const unlinked = this.state.continuity().unlinked + 1;
-      this.state.saveContinuity({ unlinked, retryAt: began + TIME_LIMITS.unlinkedRestMs });
+      const unlinked = this.continuity().unlinked + 1;
+      this.tables.set('continuity', { unlinked, retryAt: began + TIME_LIMITS.unlinkedRestMs });
     }
     if (health.state === 'degraded') this.lineages.saveHealth(lineage, { ...health, state: 'recovering' });
     const memoryId = this.writer.open(request, lineage, base, { attempts, lost });
@@ -160,12 +163,16 @@ export class MemoryChain implements StoredPart {
 
   /** Whether no summary is made, since the conversation's requests never continue each other. */
   private isUnlinked(): boolean {
-    const { unlinked, retryAt } = this.state.continuity();
+    const { unlinked, retryAt } = this.continuity();
     return unlinked >= MOST_UNLINKED && this.ports.now() < retryAt;
   }
 
   private continues(): void {
-    if (this.state.continuity().unlinked > 0) this.state.saveContinuity({ unlinked: 0, retryAt: 0 });
+    if (this.continuity().unlinked > 0) this.tables.set('continuity', CONTINUES);
+  }
+
+  private continuity(): Continuity {
+    return this.tables.get('continuity') ?? CONTINUES;
   }
 
   /** Counts another attempt. */
@@ -295,7 +302,7 @@ export class MemoryChain implements StoredPart {
     return {
       exists: this.tables.exists(),
       settings: this.state.settings(),
-      health: this.state.health().state,
+      health: (this.tables.get('health') ?? HEALTHY).state,
       ...this.rows.listing(this.ports.making()),
       rounds: this.pins.listing(),
     };

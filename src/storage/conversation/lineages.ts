@@ -14,7 +14,7 @@
 import type { Boundary } from '../../memory/conversation/passage.ts';
 import { AMONG, type LazyTables } from '../tables.ts';
 import { HEALTHY, type Health, type HealthState, type RoundHashes, type TextRequest } from './memories.ts';
-import type { ConversationState } from './state.ts';
+import type { ConversationTables } from './tables.ts';
 
 /** With more, the least recently used lineage is deleted with its rows and pins. */
 const KEPT_LINEAGES = 1_000;
@@ -34,16 +34,16 @@ interface LineagePorts {
 }
 
 export class Lineages {
+  private readonly tables: ConversationTables;
   private readonly table: LazyTables;
-  private readonly state: ConversationState;
   private readonly ports: LineagePorts;
   private readonly opening: string | undefined;
 
   /** @param opening the hash that names the session; undefined if a caller named it */
-  constructor(table: LazyTables, state: ConversationState, ports: LineagePorts, opening: string | undefined) {
+  constructor(tables: ConversationTables, ports: LineagePorts, opening: string | undefined) {
     this.ports = ports;
-    this.table = table;
-    this.state = state;
+    this.tables = tables;
+    this.table = tables.versions;
     this.opening = opening;
   }
 
@@ -83,7 +83,7 @@ export class Lineages {
   }
 
   health(lineage: string | null): Health {
-    if (lineage === NAMED) return this.state.health();
+    if (lineage === NAMED) return this.tables.get('health') ?? HEALTHY;
     const health =
       lineage !== null && this.table.value<string>('SELECT health FROM lineages WHERE lineage = ?', lineage);
     return health ? (JSON.parse(health) as Health) : HEALTHY;
@@ -93,14 +93,14 @@ export class Lineages {
   worst(): HealthState {
     const rows = this.table.column<string>('SELECT health FROM lineages WHERE health IS NOT NULL');
     const states = rows.map((health) => (JSON.parse(health) as Health).state);
-    const all = new Set([this.state.health().state, ...states]);
+    const all = new Set([this.health(NAMED).state, ...states]);
     return WORST_FIRST.find((state) => all.has(state)) ?? 'healthy';
   }
 
   saveHealth(lineage: string, health: Health): void {
     const { state } = this.health(lineage);
     if (state !== health.state) this.ports.healthChanged?.(state, health.state);
-    if (lineage === NAMED) this.state.saveHealth(health);
+    if (lineage === NAMED) this.tables.set('health', health);
     else
       this.table.change('UPDATE lineages SET health = ? WHERE lineage = ?', JSON.stringify(health), lineage);
   }

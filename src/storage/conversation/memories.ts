@@ -300,6 +300,14 @@ export interface Health {
   readonly failedAt?: number;
 }
 
+/** Whether a conversation's requests continue each other. */
+export interface Continuity {
+  /** Claims in a row whose array has held nothing of the summaries before. */
+  readonly unlinked: number;
+  /** When another one is made, in milliseconds since the epoch. */
+  readonly retryAt: number;
+}
+
 export const HEALTHY: Health = { state: 'healthy', failures: 0, retryAt: 0 };
 
 export function afterRetry(health: Health): Health {

@@ -146,8 +146,8 @@ export abstract class ConversationMemoryObject<Material>
 
   private readonly uses = new UseReports({
     exists: () => this.exists(),
-    reportedAt: () => this.values.reportedAt(),
-    saveReportedAt: (at) => this.values.saveReportedAt(at),
+    reportedAt: () => this.tables.get('told_at') ?? 0,
+    saveReportedAt: (at) => this.tables.set('told_at', at),
     report: (refs) => this.report(refs),
     ...this.common,
   });
@@ -332,7 +332,7 @@ export abstract class ConversationMemoryObject<Material>
       if (unusedSince === undefined) this.dropLate();
       return { of: 'nothing', existed: false, packs: packsAside };
     }
-    const usedAt = this.values.reportedAt();
+    const usedAt = this.tables.get('told_at') ?? 0;
     if (unusedSince !== undefined && usedAt >= unusedSince) return { of: 'all', usedAt };
     const settings = unusedSince !== undefined && this.values.hasSettings();
     this.dropLate();

@@ -15,15 +15,7 @@ import { TIME_LIMITS } from '../../time-limits.ts';
 import type { LazyTables, StoredPart } from '../tables.ts';
 import type { BillLedger } from './bills.ts';
 import { heldBytes, type Making } from './making.ts';
-import {
-  afterFailure,
-  assertFits,
-  type Failure,
-  HEALTHY,
-  type Health,
-  isResting,
-  type WrittenText,
-} from './memories.ts';
+import { afterFailure, assertFits, type Failure, HEALTHY, isResting, type WrittenText } from './memories.ts';
 import type { ConversationTables } from './tables.ts';
 import type { TextProgress } from './texts.ts';
 
@@ -174,9 +166,9 @@ export class OutputDigests<Material> implements StoredPart {
       });
       return false;
     }
-    const health = this.health();
+    const health = this.tables.get('digest_health') ?? HEALTHY;
     if (isResting(health, this.ports.now())) return false;
-    if (health.state === 'degraded') this.saveHealth({ ...health, state: 'recovering' });
+    if (health.state === 'degraded') this.tables.set('digest_health', { ...health, state: 'recovering' });
     return true;
   }
 
@@ -190,20 +182,11 @@ export class OutputDigests<Material> implements StoredPart {
 
   /** Notes how writing has gone. Of several failures at once the first one counts. */
   private note(made: WrittenText['made']): void {
-    const health = this.health();
+    const health = this.tables.get('digest_health') ?? HEALTHY;
     const now = this.ports.now();
     if (!made.ok && made.reason.isOutage && !isResting(health, now))
-      this.saveHealth(afterFailure(health, now, TIME_LIMITS.summaryRestMs));
-    else if (health.state === 'recovering' && made.ok) this.saveHealth(HEALTHY);
-  }
-
-  private health(): Health {
-    const stored = this.tables.get('digest_health');
-    return stored === null ? HEALTHY : (JSON.parse(stored) as Health);
-  }
-
-  private saveHealth(health: Health): void {
-    this.tables.set('digest_health', JSON.stringify(health));
+      this.tables.set('digest_health', afterFailure(health, now, TIME_LIMITS.summaryRestMs));
+    else if (health.state === 'recovering' && made.ok) this.tables.set('digest_health', HEALTHY);
   }
 
   private verdictOf(key: string): DigestVerdict | undefined {

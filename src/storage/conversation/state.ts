@@ -1,26 +1,8 @@
-/**
- * The values that a conversation keeps beside its versions: health, settings and the frozen
- * injection.
- */
+/** What a conversation keeps beside its versions: settings, and the frozen injection. */
 
 import type { StoredPart } from '../tables.ts';
-import {
-  assertFits,
-  type BlockSource,
-  type FrozenBlock,
-  HEALTHY,
-  type Health,
-  type Settings,
-} from './memories.ts';
+import { assertFits, type FrozenBlock, type Settings } from './memories.ts';
 import type { ConversationTables } from './tables.ts';
-
-/** Whether a conversation's requests continue each other. */
-interface Continuity {
-  /** Claims in a row whose array has held nothing of the summaries before. */
-  readonly unlinked: number;
-  /** When another one is made, in milliseconds since the epoch. */
-  readonly retryAt: number;
-}
 
 const SETTINGS = ['memory_strategy', 'memory_injection'] as const satisfies readonly (keyof Settings)[];
 
@@ -31,29 +13,10 @@ export class ConversationState implements StoredPart {
     this.tables = tables;
   }
 
-  health(): Health {
-    const stored = this.tables.get('health');
-    return stored === null ? HEALTHY : (JSON.parse(stored) as Health);
-  }
-
-  saveHealth(health: Health): void {
-    this.tables.set('health', JSON.stringify(health));
-  }
-
-  /** See `MemoryChain`. */
-  continuity(): Continuity {
-    const stored = this.tables.get('continuity');
-    return stored === null ? { unlinked: 0, retryAt: 0 } : (JSON.parse(stored) as Continuity);
-  }
-
-  saveContinuity(continuity: Continuity): void {
-    this.tables.set('continuity', JSON.stringify(continuity));
-  }
-
   settings(): Settings {
     return {
-      memory_strategy: JSON.parse(this.tables.get('memory_strategy') ?? 'null'),
-      memory_injection: JSON.parse(this.tables.get('memory_injection') ?? 'null'),
+      memory_strategy: this.tables.get('memory_strategy') ?? null,
+      memory_injection: this.tables.get('memory_injection') ?? null,
     };
   }
 
@@ -74,26 +37,15 @@ export class ConversationState implements StoredPart {
   /** Changes the settings that are named; null erases. @throws RangeError if one is too long */
   configure(changes: Partial<Settings>): void {
     const named = SETTINGS.filter((name) => changes[name] !== undefined);
-    const values = named.map((name) => [name, JSON.stringify(changes[name])] as const);
-    for (const [, value] of values) assertFits(value);
-    if (!this.tables.exists() && values.every(([, value]) => value === 'null')) return;
-    for (const [name, value] of values) this.tables.set(name, value);
+    for (const name of named) assertFits(JSON.stringify(changes[name]));
+    if (!this.tables.exists() && named.every((name) => changes[name] === null)) return;
+    for (const name of named) this.tables.set(name, changes[name]);
   }
 
   /** The frozen block; null: none yet. */
   injection(): FrozenBlock | null {
     const text = this.tables.get('frozen_injection');
-    if (text === null) return null;
-    return { text, sources: JSON.parse(this.tables.get('frozen_sources') ?? '[]') as BlockSource[] };
-  }
-
-  /** When this conversation was last reported to the tenant's object, in milliseconds; 0: never. */
-  reportedAt(): number {
-    return Number(this.tables.get('told_at') ?? 0);
-  }
-
-  saveReportedAt(at: number): void {
-    this.tables.set('told_at', String(at));
+    return text === undefined ? null : { text, sources: this.tables.get('frozen_sources') ?? [] };
   }
 
   /**
@@ -108,7 +60,7 @@ export class ConversationState implements StoredPart {
     if (frozen !== null && frozen.text !== replaced) return frozen;
     assertFits(block.text);
     this.tables.set('frozen_injection', block.text);
-    this.tables.set('frozen_sources', JSON.stringify(block.sources));
+    this.tables.set('frozen_sources', block.sources);
     return block;
   }
 }

@@ -1,6 +1,9 @@
 /** The tables of one conversation, in the SQLite of its Durable Object. See `storage-schema.md`. */
 
+import type { BillSums } from '../../memory/money/bill-schema.ts';
+import type { SumsByDay } from '../../memory/run/day-sums.ts';
 import { AMONG, type LazyTables, type MemoryTables, Tables } from '../tables.ts';
+import type { BlockSource, Continuity, Health, Settings } from './memories.ts';
 
 const STATE = `
   CREATE TABLE IF NOT EXISTS state (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -57,19 +60,23 @@ const SCHEMA = `
   CREATE INDEX IF NOT EXISTS lineages_by_use ON lineages (used_at);
 `;
 
-type StateKey =
-  | 'health'
-  | 'continuity'
-  | 'memory_strategy'
-  | 'memory_injection'
-  | 'frozen_injection'
-  | 'frozen_sources'
-  | 'told_at'
-  | 'digest_health'
-  | 'bill_sums';
+/** The values of the table `state`: JSON, but for a text. */
+interface StateValues extends Settings {
+  readonly health: Health;
+  readonly continuity: Continuity;
+  readonly frozen_injection: string;
+  readonly frozen_sources: readonly BlockSource[];
+  /** When the conversation was last reported to the tenant's object, in milliseconds. */
+  readonly told_at: number;
+  readonly digest_health: Health;
+  /** Of the summarizer's work. The sums of versions before have no days. */
+  readonly bill_sums: Partial<BillSums & { readonly days: SumsByDay }>;
+}
+
+const TEXT: keyof StateValues = 'frozen_injection';
 
 /** Values that are no memory. They make the table `state` alone. */
-const BESIDE_MEMORY: ReadonlySet<StateKey> = new Set(['told_at', 'bill_sums']);
+const BESIDE_MEMORY: ReadonlySet<keyof StateValues> = new Set(['told_at', 'bill_sums']);
 
 /**
  * A conversation has a memory if the tables of its versions exist. All other tables of a memory are
@@ -131,15 +138,16 @@ export class ConversationTables extends Tables implements MemoryTables {
     this.deleteStateBut([...BESIDE_MEMORY]);
   }
 
-  /** A value of the table `state`; null if there is none. */
-  get(key: StateKey): string | null {
-    return this.state.value<string>('SELECT value FROM state WHERE key = ?', key) ?? null;
+  /** A value of the table `state`; undefined if there is none. */
+  get<Key extends keyof StateValues>(key: Key): StateValues[Key] | undefined {
+    const stored = this.state.value<string>('SELECT value FROM state WHERE key = ?', key);
+    return stored === undefined || key === TEXT ? (stored as StateValues[Key]) : JSON.parse(stored);
   }
 
   /** Sets a value of the table `state`. One of the memory makes its tables. */
-  set(key: StateKey, value: string): void {
+  set<Key extends keyof StateValues>(key: Key, value: StateValues[Key]): void {
     if (!BESIDE_MEMORY.has(key)) this.make();
-    this.state.write('INSERT OR REPLACE INTO state (key, value) VALUES (?, ?)', key, value);
+    this.state.insert({ key, value: key === TEXT ? String(value) : JSON.stringify(value) }, 'REPLACE');
   }
 
   private deleteStateBut(keys: readonly string[]): void {

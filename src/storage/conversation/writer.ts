@@ -151,7 +151,12 @@ export class MemoryWriter {
   /** Logs a completed summary: its span, its time, and what its window has dropped. */
   reportCompleted(memoryId: number): void {
     const summary = this.settled(memoryId);
-    const { start_sequence: start, end_sequence: end, generation_time_ms: ms, base_memory_id: base } = summary;
+    const {
+      start_sequence: start,
+      end_sequence: end,
+      generation_time_ms: ms,
+      base_memory_id: base,
+    } = summary;
     const name = this.ports.logName();
     this.ports.log('info', `Summarized messages ${start}-${end} for ${name} in ${ms}ms`);
     const before = this.table.value<number>('SELECT start_sequence FROM memories WHERE memory_id = ?', base);

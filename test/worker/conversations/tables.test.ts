@@ -1,6 +1,7 @@
 import { runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { describe, expect, it } from 'vitest';
+import { HEALTHY } from '../../../src/storage/conversation/memories.ts';
 import { ConversationTables } from '../../../src/storage/conversation/tables.ts';
 import { Tables } from '../../../src/storage/tables.ts';
 
@@ -105,11 +106,11 @@ describe('the tables of a part of the memory', () => {
       const tables = new ConversationTables(storage);
       const record = tables.lazy(['notes'], NOTES);
       record.make();
-      tables.set('told_at', '1');
+      tables.set('told_at', 1);
       expect(tables.exists()).toBe(false);
-      tables.set('health', '{}');
+      tables.set('health', HEALTHY);
       tables.unmake();
       expect(namesIn(storage)).toEqual(['notes', 'state']);
-      expect([tables.get('told_at'), tables.get('health')]).toEqual(['1', null]);
+      expect([tables.get('told_at'), tables.get('health')]).toEqual([1, undefined]);
     }));
 });
