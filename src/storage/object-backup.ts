@@ -6,6 +6,10 @@
  * in parts that are put aside, and become its rows in one transaction when all are there.
  */
 
+import { DurableObject } from 'cloudflare:workers';
+import type { Env } from '../config.ts';
+import { InvariantError } from '../lib/invariant-error.ts';
+import { createObjectLog, type Log } from '../log.ts';
 import { columnIn, type RowPlace, type RowRules, readRows, UnknownRows, writeRows } from './table-rows.ts';
 import type { LazyTables, Tables } from './tables.ts';
 
@@ -76,6 +80,38 @@ const SCHEMA = `
     PRIMARY KEY (part, piece)
   ) WITHOUT ROWID;
 `;
+
+/** A Durable Object whose rows a backup has. */
+export abstract class SavedObject extends DurableObject<Env> implements Omit<BackupApi, 'putBack'> {
+  // Fields, since remote callers can't reach them and tests can replace them.
+  protected now: () => number = Date.now;
+  protected log: Log = createObjectLog(this.env);
+
+  protected abstract readonly tables: Tables;
+  protected abstract readonly backup: Pick<ObjectBackup, 'save' | 'putAside'>;
+
+  /** The name that it was opened by. */
+  protected get ownName(): string {
+    const { name } = this.ctx.id;
+    if (name === undefined) throw new InvariantError('an object with a backup is opened by its name');
+    return name;
+  }
+
+  saveRows(place: SavePlace | null): SavedPart | null {
+    return this.backup.save(place);
+  }
+
+  async putAside(name: PartName, text: string): Promise<void> {
+    this.backup.putAside(name, text);
+  }
+
+  /** Deletes everything. */
+  protected async deleteAll(): Promise<void> {
+    const deleted = this.ctx.storage.deleteAll();
+    this.tables.forget();
+    await deleted.finally(() => this.tables.forget());
+  }
+}
 
 export class ObjectBackup {
   private readonly tables: Tables;

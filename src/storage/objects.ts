@@ -5,14 +5,14 @@ import { InvariantError } from '../lib/invariant-error.ts';
 import { type StoreError, storing } from '../lib/store-error.ts';
 import { type Log, logCaught } from '../log.ts';
 import type { ConversationApi } from './conversation/remote.ts';
-import type { MetricsApi } from './metrics/remote.ts';
+import type { MetricsObject } from './metrics/object.ts';
 import type { Remote } from './remote.ts';
 import type { RegisterApi, TenantApi, UserApi } from './tenant/remote.ts';
 
 /** @param Material the input of background summaries, see `ConversationApi` */
 export type ConversationMemoryStub<Material = unknown> = Remote<ConversationApi<Material>>;
 export type UserMemoryStub = Remote<UserApi>;
-export type MetricsStub = Remote<MetricsApi>;
+export type MetricsStub = Remote<Pick<MetricsObject, 'add' | 'read'>>;
 export type TenantMemoryStub = Remote<TenantApi>;
 export type RegisterStub = Remote<RegisterApi>;
 

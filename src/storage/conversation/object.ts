@@ -3,11 +3,8 @@
  * adds a clock and a log, and makes all texts under its own `waitUntil`.
  */
 
-import { DurableObject } from 'cloudflare:workers';
-import type { Env } from '../../config.ts';
-import { InvariantError } from '../../lib/invariant-error.ts';
 import { soon, within } from '../../lib/time-limit.ts';
-import { createObjectLog, type Log } from '../../log.ts';
+import type { Log } from '../../log.ts';
 import { billSumsJson } from '../../memory/money/bill-sums.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
 import type { Embedder } from '../archive/embedder.ts';
@@ -20,8 +17,7 @@ import {
   type PartName,
   type PutBack,
   type PutBackState,
-  type SavedPart,
-  type SavePlace,
+  SavedObject,
 } from '../object-backup.ts';
 import { type TenantMemoryStub, tenantMemory } from '../objects.ts';
 import type { StoredPart } from '../tables.ts';
@@ -58,13 +54,9 @@ import { UseReports } from './use-reports.ts';
  *   neither stored nor logged
  */
 export abstract class ConversationMemoryObject<Material>
-  extends DurableObject<Env>
+  extends SavedObject
   implements ConversationApi<Material>
 {
-  // Fields, since remote callers can't reach them and tests can replace them.
-  protected now: () => number = Date.now;
-  protected log: Log = createObjectLog(this.env);
-
   /** What parts have in common, as it is at the time of a call. */
   private readonly common = {
     now: (): number => this.now(),
@@ -73,7 +65,7 @@ export abstract class ConversationMemoryObject<Material>
   };
 
   private readonly deployer = new Deployer(this.ctx, this.env, this.common.log);
-  private readonly tables = new ConversationTables(this.ctx.storage);
+  protected override readonly tables = new ConversationTables(this.ctx.storage);
   private readonly values = new ConversationState(this.tables);
   private readonly runs = new RunEvents(this.tables, this.common.now, (misses) =>
     this.deployer.missed(misses),
@@ -127,7 +119,7 @@ export abstract class ConversationMemoryObject<Material>
     this.returns.table,
   ];
 
-  private readonly backup = new ObjectBackup(this.tables);
+  protected override readonly backup = new ObjectBackup(this.tables);
 
   private readonly embedding = new ArchiveEmbedding(this.index.vectors, {
     embedder: () => this.embedder(),
@@ -351,11 +343,7 @@ export abstract class ConversationMemoryObject<Material>
     return this.sums.due();
   }
 
-  saveRows(place: SavePlace | null): SavedPart | null {
-    return this.backup.save(place);
-  }
-
-  async putAside(name: PartName, text: string): Promise<void> {
+  override async putAside(name: PartName, text: string): Promise<void> {
     if (name.part === 0 && (await this.notTaken(name)) !== null) return;
     // Reported before, since a deletion must find it.
     await this.uses.writing(() => this.backup.putAside(name, text));
@@ -382,13 +370,7 @@ export abstract class ConversationMemoryObject<Material>
   async clear(): Promise<void> {
     this.texts.drop();
     this.madeDigests.drop();
-    const deleted = this.ctx.storage.deleteAll();
-    this.tables.forget();
-    try {
-      await deleted;
-    } finally {
-      this.tables.forget();
-    }
+    await this.deleteAll();
   }
 
   /** Why it does not come back from a backup. */
@@ -456,8 +438,7 @@ export abstract class ConversationMemoryObject<Material>
   private async atTenant<Result>(
     call: (stub: TenantMemoryStub, name: string) => Promise<Result>,
   ): Promise<Result> {
-    const { name } = this.ctx.id;
-    if (name === undefined) throw new InvariantError('the object of a conversation is opened by its name');
+    const name = this.ownName;
     return tenantMemory(this.env, tenantIn(name), this.log)((stub) => call(stub, name));
   }
 

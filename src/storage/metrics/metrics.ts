@@ -12,7 +12,7 @@ import { TIME_LIMITS } from '../../time-limits.ts';
 import { metricsObject } from '../objects.ts';
 import type { WaitUntil } from '../refs/writer.ts';
 import { type FamilyName, type Labels, observed, seriesOf } from './families.ts';
-import type { Batch } from './remote.ts';
+import type { Batch } from './object.ts';
 
 interface MetricsPorts {
   send(batch: Batch): Promise<void>;

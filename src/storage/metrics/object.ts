@@ -4,7 +4,12 @@ import { DurableObject } from 'cloudflare:workers';
 import type { Env } from '../../config.ts';
 import { Tables } from '../tables.ts';
 import type { Counts } from './families.ts';
-import type { Batch, MetricsApi } from './remote.ts';
+
+/** What one isolate has counted. A batch that is sent again has the same id. */
+export interface Batch {
+  readonly id: string;
+  readonly counts: Counts;
+}
 
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS totals (id INTEGER PRIMARY KEY CHECK (id = 1), counts TEXT NOT NULL);
@@ -16,14 +21,13 @@ const SCHEMA = `
 const REMEMBERED_MS = 60 * 60_000;
 
 /** There is one, see `METRICS_OBJECT`. */
-export class MetricsObject extends DurableObject<Env> implements MetricsApi {
+export class MetricsObject extends DurableObject<Env> {
   // A field, since remote callers can't reach it and tests can replace it.
   protected now: () => number = Date.now;
 
   private readonly tables = new Tables(this.ctx.storage).lazy(['totals', 'batches'], SCHEMA);
 
-  // The methods are documented in `MetricsApi`.
-
+  /** Adds a batch, unless it has been added before. */
   add({ id, counts }: Batch): void {
     this.tables.make();
     const now = this.now();

@@ -3,7 +3,6 @@
  * the name of. Isolates read it now and then (`request/callers/register.ts`); no request waits for
  * a write. See `storage-schema.md`.
  */
-import { DAY_MS } from '../../lib/utc-time.ts';
 import type { CallerLimits } from '../../memory/money/caller-limits.ts';
 import type { CallerState } from '../../memory/money/caller-schema.ts';
 import { AMONG, type LazyTables, type Tables } from '../tables.ts';
@@ -55,7 +54,7 @@ export interface CallerChange extends Partial<Omit<RegisteredCaller, 'name'>> {
 export interface SeenTenant {
   readonly tenant: string;
   readonly firstSeen: number;
-  /** To the day (`Presence`). */
+  /** To the day: a tenant's object reports it once a day, in each of its lives. */
   readonly lastSeen: number;
 }
 
@@ -166,25 +165,4 @@ export class CallerRows {
 
 function callerOf({ limits, ...row }: CallerRow): RegisteredCaller {
   return { ...row, limits: limits === null ? null : JSON.parse(limits) };
-}
-
-/**
- * When a tenant's object reports to the register that it is there: once a day, in each of its
- * lives.
- */
-export class Presence {
-  /** In this life of the tenant's object, in milliseconds since 1970. */
-  private reportedAt = Number.NEGATIVE_INFINITY;
-
-  /** Whether it is to be reported now, and counts as reported. @param now in milliseconds */
-  isDue(now: number): boolean {
-    if (now - this.reportedAt < DAY_MS) return false;
-    this.reportedAt = now;
-    return true;
-  }
-
-  /** It could not be reported. */
-  failed(): void {
-    this.reportedAt = Number.NEGATIVE_INFINITY;
-  }
 }

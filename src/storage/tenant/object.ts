@@ -4,13 +4,11 @@
  * data of a tenant.
  */
 
-import { DurableObject } from 'cloudflare:workers';
-import { type Env, readConfig } from '../../config.ts';
-import { InvariantError } from '../../lib/invariant-error.ts';
+import { readConfig } from '../../config.ts';
 import { storing } from '../../lib/store-error.ts';
 import { soon, within } from '../../lib/time-limit.ts';
 import { DAY_MS, monthOf } from '../../lib/utc-time.ts';
-import { createObjectLog, type Log, logCaught } from '../../log.ts';
+import { logCaught } from '../../log.ts';
 import type { CallerLimits } from '../../memory/money/caller-limits.ts';
 import type { CallerState } from '../../memory/money/caller-schema.ts';
 import type { SumsByDay } from '../../memory/run/day-sums.ts';
@@ -19,13 +17,13 @@ import { type TrialTotals, trialTotals } from '../../memory/run/trials.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
 import { TenantBucket } from '../bucket.ts';
 import type { ConversationSums } from '../conversation/sum-reports.ts';
-import type { NotTaken, PartName, PutBack, PutBackState, SavedPart, SavePlace } from '../object-backup.ts';
+import { type NotTaken, type PutBack, type PutBackState, SavedObject } from '../object-backup.ts';
 import { callerRegister } from '../objects.ts';
 import { partOf } from '../remote.ts';
 import { Retention } from '../retention.ts';
 import { Tables } from '../tables.ts';
 import { type BlockChange, BlockRows, type ExpectedVersion } from './blocks.ts';
-import { CallerRows, Presence } from './callers.ts';
+import { CallerRows } from './callers.ts';
 import { eraseStep, expireStep, type Ground } from './deletion.ts';
 import { type Deletable, Deletions } from './deletions.ts';
 import type { CallerUsage, RegisterApi, TenantApi, TenantOverview } from './remote.ts';
@@ -37,6 +35,9 @@ import { type EndedCall, type Refused, type Reservation, type Reserved, Spending
 /** How often an object looks for unused conversations, in milliseconds. */
 const LOOKING_MS = DAY_MS;
 
+/** How often it reports to the register, in milliseconds. */
+const SEEING_MS = DAY_MS;
+
 /** How far the clocks of R2 and an object may differ, in milliseconds. */
 const CLOCKS_MS = 1_000;
 
@@ -47,21 +48,16 @@ const CLOCKS_MS = 1_000;
 const LATE_WRITES_MS = 5 * 60_000;
 
 /** Its name is the tenant's id; the register of callers is one more object of this class. */
-export class TenantMemoryObject extends DurableObject<Env> implements TenantApi, RegisterApi {
-  // Fields, since remote callers can't reach them and tests can replace them.
-  protected now: () => number = Date.now;
-  protected log: Log = createObjectLog(this.env);
-
-  private readonly tables = new Tables(this.ctx.storage);
+export class TenantMemoryObject extends SavedObject implements TenantApi, RegisterApi {
+  protected override readonly tables = new Tables(this.ctx.storage);
   private readonly time = (): number => this.now();
   private readonly rows = new TenantRows(this.tables);
   private readonly blockRows = new BlockRows(this.tables, this.time);
   private readonly spent = new SpendingRows(this.tables, this.time);
   private readonly callerRows = new CallerRows(this.tables, this.time);
   private readonly signOutRows = new SignOuts(this.tables);
-  private readonly presence = new Presence();
   private readonly deletions = new Deletions(this.tables, this.time);
-  private readonly backup = new TenantBackup(this.tables, {
+  protected override readonly backup = new TenantBackup(this.tables, {
     rows: this.rows,
     blocks: this.blockRows,
     deletions: this.deletions,
@@ -70,6 +66,8 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi,
   /** Whether an alarm is set, or none is needed. */
   private watches = false;
   private erasing: Promise<boolean> | undefined;
+  /** When it was reported to the register in this life of the object, in milliseconds since 1970. */
+  private seenAt = Number.NEGATIVE_INFINITY;
 
   // `TenantApi` and `RegisterApi` document the methods; the class of a part documents its methods.
 
@@ -155,14 +153,6 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi,
     return this.backup.refuses(conversation, used, at);
   }
 
-  saveRows(place: SavePlace | null): SavedPart | null {
-    return this.backup.save(place);
-  }
-
-  async putAside(name: PartName, text: string): Promise<void> {
-    this.backup.putAside(name, text);
-  }
-
   async putBack(saved: PutBack): Promise<PutBackState> {
     const state = this.backup.putBack(saved);
     if (!this.rows.isEmpty() || !this.blockRows.isEmpty()) this.reportPresence();
@@ -223,14 +213,17 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi,
     if (this.spent.closed()?.state === 'deleted') throw new Error('the caller is deleted');
   }
 
-  /** Reports to the register that this tenant is there, where an operator may ask for it. */
+  /**
+   * Reports to the register once a day that this tenant is there, where an operator may ask for it.
+   */
   private reportPresence(): void {
     const tenant = this.ctx.id.name;
-    if (tenant === undefined || this.env.ADMIN_TOKEN === undefined || !this.presence.isDue(this.now()))
-      return;
+    const now = this.now();
+    if (tenant === undefined || this.env.ADMIN_TOKEN === undefined || now - this.seenAt < SEEING_MS) return;
+    this.seenAt = now;
     const reporting = callerRegister(this.env, this.log)((stub) => stub.see(tenant));
     const failed = (error: unknown): void => {
-      this.presence.failed();
+      this.seenAt = Number.NEGATIVE_INFINITY;
       logCaught(this.log, 'warn', 'a tenant could not be reported to the register', error);
     };
     this.ctx.waitUntil(reporting.catch(failed));
@@ -273,11 +266,8 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi,
     this.watches = false;
     // A backup may still bring back what was deleted.
     const isEmpty = this.rows.isEmpty() && this.blockRows.isEmpty() && this.spent.isEmpty();
-    if (isEmpty && !this.deletions.any()) {
-      const deleted = this.ctx.storage.deleteAll();
-      this.tables.forget();
-      await deleted;
-    } else await this.watch();
+    if (isEmpty && !this.deletions.any()) await this.deleteAll();
+    else await this.watch();
     return true;
   }
 
@@ -308,8 +298,7 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi,
   }
 
   private ground(): Ground {
-    const id = this.ctx.id.name;
-    if (id === undefined) throw new InvariantError('the object of a tenant is opened by its name');
-    return { env: this.env, bucket: new TenantBucket(this.env.REFS, { id }), rows: this.rows, log: this.log };
+    const bucket = new TenantBucket(this.env.REFS, { id: this.ownName });
+    return { env: this.env, bucket, rows: this.rows, log: this.log };
   }
 }

@@ -2,20 +2,9 @@
  * The Durable Object of one user: the latest summaries of the user's conversations, for
  * `memory_injection` (docs/design.md#7-storage).
  */
-import { DurableObject } from 'cloudflare:workers';
-import type { Env } from '../../config.ts';
-import { InvariantError } from '../../lib/invariant-error.ts';
-import { createObjectLog, type Log } from '../../log.ts';
 import { assertFits, type BlockSource } from '../conversation/memories.ts';
 import { tenantIn } from '../conversation/names.ts';
-import {
-  ObjectBackup,
-  type PartName,
-  type PutBack,
-  type PutBackState,
-  type SavedPart,
-  type SavePlace,
-} from '../object-backup.ts';
+import { ObjectBackup, type PutBack, type PutBackState, SavedObject } from '../object-backup.ts';
 import { tenantMemory } from '../objects.ts';
 import { Tables } from '../tables.ts';
 import type { UserApi, UserEntry, UserSummary } from './remote.ts';
@@ -27,13 +16,11 @@ const SCHEMA =
   'CREATE TABLE IF NOT EXISTS summaries (conversation TEXT PRIMARY KEY, text TEXT NOT NULL, at INTEGER NOT NULL, since INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID';
 
 /** The methods are documented in `UserApi`. */
-export class UserMemoryObject extends DurableObject<Env> implements UserApi {
-  protected log: Log = createObjectLog(this.env);
-
-  private readonly tables = new Tables(this.ctx.storage);
+export class UserMemoryObject extends SavedObject implements UserApi {
+  protected override readonly tables = new Tables(this.ctx.storage);
   private readonly table = this.tables.lazy(['summaries'], SCHEMA, { oldest: 'since' });
 
-  private readonly backup = new ObjectBackup(this.tables);
+  protected override readonly backup = new ObjectBackup(this.tables);
 
   put({ conversation, text, at }: UserSummary): void {
     assertFits(text);
@@ -75,30 +62,14 @@ export class UserMemoryObject extends DurableObject<Env> implements UserApi {
     return forgotten.length > 0;
   }
 
-  saveRows(place: SavePlace | null): SavedPart | null {
-    return this.backup.save(place);
-  }
-
-  async putAside(name: PartName, text: string): Promise<void> {
-    this.backup.putAside(name, text);
-  }
-
   /** Entries that are there stay, and those that were deleted since do not come back. */
   async putBack(saved: PutBack): Promise<PutBackState> {
-    const user = this.ctx.id.name;
-    if (user === undefined) throw new InvariantError('the object of a user is opened by its name');
+    const user = this.ownName;
     const sessions = this.backup.columnAside('summaries', 'conversation').map(String);
     const names = sessions.map((session) => `${user}:${session}`);
-    const isDeleted = await tenantMemory(
-      this.env,
-      tenantIn(user),
-      this.log,
-    )((stub) =>
-      stub.deletedSince(
-        [{ user }, ...names.flatMap((name) => [{ entry: name }, { conversation: name }])],
-        saved.at,
-      ),
-    );
+    const what = [{ user }, ...names.flatMap((name) => [{ entry: name }, { conversation: name }])];
+    const tenant = tenantMemory(this.env, tenantIn(user), this.log);
+    const isDeleted = await tenant((stub) => stub.deletedSince(what, saved.at));
     if (isDeleted[0]) {
       this.backup.drop();
       return 'deleted';
@@ -107,9 +78,7 @@ export class UserMemoryObject extends DurableObject<Env> implements UserApi {
     return this.backup.putBack(saved, { take: (_, row) => (gone.has(row.conversation) ? null : row) });
   }
 
-  async clear(): Promise<void> {
-    const deleted = this.ctx.storage.deleteAll();
-    this.tables.forget();
-    await deleted;
+  clear(): Promise<void> {
+    return this.deleteAll();
   }
 }

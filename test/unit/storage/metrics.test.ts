@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Counts, exposition } from '../../../src/storage/metrics/families.ts';
 import { Metrics } from '../../../src/storage/metrics/metrics.ts';
-import type { Batch } from '../../../src/storage/metrics/remote.ts';
+import type { Batch } from '../../../src/storage/metrics/object.ts';
 import { forAllAsync } from '../../support/laws/runs.ts';
 
 async function countsOf(work: (metrics: Metrics) => void): Promise<Counts> {

@@ -4,7 +4,7 @@ import { env } from 'cloudflare:workers';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Env } from '../../../src/config.ts';
 import { Metrics } from '../../../src/storage/metrics/metrics.ts';
-import type { Batch } from '../../../src/storage/metrics/remote.ts';
+import type { Batch } from '../../../src/storage/metrics/object.ts';
 import { metricsObject } from '../../../src/storage/objects.ts';
 import { TIME_LIMITS } from '../../../src/time-limits.ts';
 import { body, lines, step, user } from '../../support/conversations/chat.ts';
