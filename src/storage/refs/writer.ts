@@ -6,10 +6,8 @@
  * If a write is still unknown then, its content stays in the view in full.
  *
  * Names are HMACs of the content under a key of the tenant, and objects are only created if absent.
- * A manifest proves all refs from the array's beginning to a frontier. So a request takes at most
- * one look while the frontier stays, and after a move a second one, at the manifest of the previous
- * frontier. Missing contents are written six at a time; after 1.5 s the rest stays in full, with a
- * warning. An isolate trusts what it saw written for five minutes (`TRUST_MS`). A manifest only
+ * Missing contents are written six at a time; after 1.5 s the rest stays in full, with a warning. An
+ * isolate trusts what it saw written for five minutes (`TRUST_MS`). A manifest only
  * covers refs that were checked in the request that writes it.
  */
 
@@ -75,14 +73,14 @@ export class RefWriter {
   reliesOn(segments: readonly (readonly StoredContent[])[]): boolean {
     const all = flattened.of(segments, [], () => segments.flat());
     const manifest = this.manifestOf(all);
-    const refs = all.map(({ ref }) => ref);
+    const refs = refsOf(all);
     const { uses, retention, waitUntil } = this.ports;
     if (uses && uses.reportedAt(refs) === undefined) return false;
     if (![...refs, ...(manifest === undefined ? [] : [manifest])].every((name) => this.isKnown(name)))
       return false;
-    this.relyOn(all, manifest);
-    this.notesReported(refs);
-    if (retention.isOn) waitUntil(this.renew(all, manifest));
+    this.relyOn(refs, manifest);
+    this.noteReported(refs);
+    if (retention.isOn) waitUntil(this.renew(refs, manifest));
     return true;
   }
 
@@ -104,9 +102,9 @@ export class RefWriter {
 
   /** Whether a ref exists, as far as known or found by one look before `limit`. Never throws. */
   async isThereBy(ref: string, limit: Promise<void>): Promise<boolean> {
-    if (this.isKnown(ref)) this.relyOn([{ ref }], undefined);
+    if (this.isKnown(ref)) this.relyOn([ref], undefined);
     else await Promise.race([this.lookAt(ref), limit]);
-    this.ports.waitUntil(this.renew([{ ref }]));
+    this.ports.waitUntil(this.renew([ref]));
     return this.isKnown(ref);
   }
 
@@ -122,12 +120,11 @@ export class RefWriter {
   async use(named: readonly string[]): Promise<void> {
     const refs = named.filter((ref) => !this.reported.has(ref));
     if (refs.length === 0) return;
-    const contents = refs.map((ref) => ({ ref }));
     if (!this.relyOnUses(refs)) this.ports.upkeep?.takeTurn();
     const noted = this.reportUses(refs, new Set());
     if (this.ports.retention.isOn)
       await Promise.all(refs.filter((ref) => !this.isKnown(ref)).map((ref) => this.lookAt(ref)));
-    await Promise.all([noted, this.renew(contents)]);
+    await Promise.all([noted, this.renew(refs)]);
   }
 
   private async writeUnknown(contents: readonly StoredContent[]): Promise<void> {
@@ -135,17 +132,14 @@ export class RefWriter {
   }
 
   /** A use that could not be noted is reported by the next request. */
-  private async noteUses(contents: readonly Pick<StoredContent, 'ref'>[]): Promise<void> {
-    const refs = contents.map(({ ref }) => ref);
+  private async noteUses(contents: readonly StoredContent[]): Promise<void> {
+    const refs = refsOf(contents);
     await this.reportUses(refs, new Set(refs.filter((ref) => !this.isKnown(ref))));
-    this.notesReported(refs);
+    this.noteReported(refs);
   }
 
-  /** @returns whether all uses are known to be reported */
-  private notesReported(refs: readonly string[]): boolean {
-    const isReported = this.relyOnUses(refs);
-    if (isReported) for (const ref of refs) this.reported.add(ref);
-    return isReported;
+  private noteReported(refs: readonly string[]): void {
+    if (this.relyOnUses(refs)) for (const ref of refs) this.reported.add(ref);
   }
 
   /** @returns whether all uses are known to be reported */
@@ -172,7 +166,7 @@ export class RefWriter {
   ): Promise<void> {
     const manifest = this.manifestOf(all);
     if (await this.isProven(all, manifest)) {
-      this.ports.waitUntil(this.renew(all, manifest));
+      this.ports.waitUntil(this.renew(refsOf(all), manifest));
       return;
     }
     const earlier = segments.slice(0, -1).flat();
@@ -182,13 +176,13 @@ export class RefWriter {
     // their looks.
     if (manifest !== undefined && all.every(({ ref }) => this.isKnown(ref)))
       this.ports.waitUntil(this.note(manifest, all, earlier));
-    this.ports.waitUntil(this.renew(all));
+    this.ports.waitUntil(this.renew(refsOf(all)));
   }
 
   /** Whether all contents are known to be written, from memory or by one look at their manifest. */
   private async isProven(contents: readonly StoredContent[], manifest: string | undefined): Promise<boolean> {
     const missing = this.unknown(contents).length;
-    if (missing === 0) return this.relyOn(contents, manifest);
+    if (missing === 0) return this.relyOn(refsOf(contents), manifest);
     return manifest !== undefined && this.isVouchedFor(manifest, contents);
   }
 
@@ -198,13 +192,12 @@ export class RefWriter {
    * @param manifest of several contents
    * @returns whether it is known
    */
-  private relyOn(contents: readonly Pick<StoredContent, 'ref'>[], manifest: string | undefined): boolean {
-    const [first] = contents;
-    const name = manifest ?? first?.ref;
+  private relyOn(refs: readonly string[], manifest: string | undefined): boolean {
+    const name = manifest ?? refs[0];
     if (name === undefined) return true;
     if (!this.isKnown(name)) return false;
     const at = this.ports.known.get(this.ports.tenant, name)?.at;
-    if (at !== undefined) this.ports.upkeep?.rely(name, at, () => this.lookAgain(name, contents, manifest));
+    if (at !== undefined) this.ports.upkeep?.rely(name, at, () => this.lookAgain(name, refs, manifest));
     return true;
   }
 
@@ -214,19 +207,19 @@ export class RefWriter {
    */
   private async lookAgain(
     name: string,
-    contents: readonly Pick<StoredContent, 'ref'>[],
+    refs: readonly string[],
     manifest: string | undefined,
   ): Promise<void> {
     const oldest = await (manifest === undefined ? this.uploaded(name) : this.oldestIn(manifest));
     if (oldest === undefined) return this.forget(name);
-    for (const known of [name, ...contents.map(({ ref }) => ref)]) this.remember(known, oldest);
-    await this.renew(contents, manifest);
+    for (const known of [name, ...refs]) this.remember(known, oldest);
+    await this.renew(refs, manifest);
   }
 
   /** For a single ref, a manifest would cost as much as it saves. */
   private manifestOf(contents: readonly StoredContent[]): string | undefined {
     return manifests.of(contents, [this.ports.tenant], () => {
-      const refs = [...new Set(contents.map(({ ref }) => ref))];
+      const refs = [...new Set(refsOf(contents))];
       return refs.length > 1 ? this.ports.store.manifestOf(refs) : undefined;
     });
   }
@@ -234,7 +227,7 @@ export class RefWriter {
   private async isVouchedFor(manifest: string, contents: readonly StoredContent[]): Promise<boolean> {
     const oldest = await this.oldestIn(manifest).catch(this.failed('a manifest could not be read'));
     if (oldest === undefined) return false;
-    for (const name of [manifest, ...contents.map(({ ref }) => ref)]) this.remember(name, oldest);
+    for (const name of [manifest, ...refsOf(contents)]) this.remember(name, oldest);
     return true;
   }
 
@@ -278,26 +271,19 @@ export class RefWriter {
       const before = this.manifestOf(earlier);
       const remembered = earlier.some(({ ref }) => !this.uploadTimes.has(ref));
       if (remembered && before !== undefined) await this.isVouchedFor(before, earlier);
-      const unchecked = all.filter(({ ref }) => !this.uploadTimes.has(ref));
-      const looked = await Promise.all(unchecked.map(({ ref }) => this.uploaded(ref)));
-      for (const [index, { ref }] of unchecked.entries()) {
-        const uploaded = looked[index];
-        if (uploaded === undefined) this.forget(ref);
-        else this.remember(ref, uploaded);
-      }
-      if (!looked.includes(undefined)) await this.writeManifest(manifest, all);
+      const unchecked = refsOf(all).filter((ref) => !this.uploadTimes.has(ref));
+      const looked = await Promise.all(unchecked.map((ref) => this.uploaded(ref)));
+      const areThere = unchecked.map((ref, index) => this.found(ref, looked[index]));
+      if (areThere.every(Boolean)) await this.writeManifest(manifest, refsOf(all));
     } catch (error) {
       // Without a manifest the next request needs more looks; nothing else is lost.
       this.failed('a manifest could not be written')(error);
     }
   }
 
-  /** @param contents all checked in this request */
-  private async writeManifest(
-    manifest: string,
-    contents: readonly Pick<StoredContent, 'ref'>[],
-  ): Promise<void> {
-    const oldest = Math.min(...contents.map(({ ref }) => this.uploadTimes.get(ref) ?? 0));
+  /** @param refs all checked in this request */
+  private async writeManifest(manifest: string, refs: readonly string[]): Promise<void> {
+    const oldest = Math.min(...refs.map((ref) => this.uploadTimes.get(ref) ?? 0));
     await this.slots.run(() => this.ports.store.putManifest(manifest, oldest));
     this.remember(manifest, oldest);
   }
@@ -306,23 +292,23 @@ export class RefWriter {
    * Writes contents again when half of their retention time is over, if this request has checked
    * them. Never throws: a later request tries again.
    */
-  private async renew(contents: readonly Pick<StoredContent, 'ref'>[], manifest?: string): Promise<void> {
+  private async renew(refs: readonly string[], manifest?: string): Promise<void> {
     const isDue = (uploaded: number | undefined) =>
       uploaded !== undefined && this.ports.retention.isDue(uploaded);
-    const due = [...new Set(contents.map(({ ref }) => ref))].filter((ref) =>
-      isDue(this.uploadTimes.get(ref)),
-    );
+    const due = [...new Set(refs)].filter((ref) => isDue(this.uploadTimes.get(ref)));
     if (due.length === 0) return;
-    const renew = async (ref: string): Promise<boolean> => {
-      const uploaded = await this.ports.store.renew(ref, isDue);
-      if (uploaded === undefined) this.forget(ref);
-      else this.remember(ref, uploaded);
-      return uploaded !== undefined;
-    };
+    const renew = async (ref: string) => this.found(ref, await this.ports.store.renew(ref, isDue));
     const failed = this.failed('a ref could not be renewed');
     const renewed = await Promise.all(due.map((ref) => this.slots.run(() => renew(ref)).catch(failed)));
     if (manifest === undefined || !renewed.every(Boolean)) return;
-    await this.writeManifest(manifest, contents).catch(this.failed('a manifest could not be written'));
+    await this.writeManifest(manifest, refs).catch(this.failed('a manifest could not be written'));
+  }
+
+  /** Notes what a look at a ref has found. @returns whether it is there */
+  private found(ref: string, uploaded: number | undefined): boolean {
+    if (uploaded === undefined) this.forget(ref);
+    else this.remember(ref, uploaded);
+    return uploaded !== undefined;
   }
 
   private forget(ref: string): void {
@@ -363,4 +349,8 @@ export class RefWriter {
     for (const content of contents) if (!this.isKnown(content.ref)) missing.set(content.ref, content);
     return [...missing.values()];
   }
+}
+
+function refsOf(contents: readonly StoredContent[]): string[] {
+  return contents.map(({ ref }) => ref);
 }
