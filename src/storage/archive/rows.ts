@@ -8,7 +8,7 @@
  * packs belong to nobody else.
  */
 
-import { AMONG, type LazyTables, type MemoryTables, type StoredPart } from '../tables.ts';
+import { AMONG, insertInto, type LazyTables, type MemoryTables, type StoredPart } from '../tables.ts';
 import { VectorRows } from './vector-rows.ts';
 
 /** A message to add. */
@@ -100,9 +100,6 @@ const LEAVING = 'CREATE TABLE IF NOT EXISTS archive_leaving (pack TEXT PRIMARY K
 
 /** Of `archive_messages m`. */
 export const COLUMNS = 'm.archived_id, m.position, m.pack, m.start, m.bytes, m.created';
-
-/** `ArchivedRow` as a type alias, since an interface is not assignable to a row. */
-export type Row = Pick<ArchivedRow, keyof ArchivedRow>;
 
 export class ArchiveRows implements StoredPart {
   readonly vectors: VectorRows;
@@ -205,7 +202,7 @@ export class ArchiveRows implements StoredPart {
    */
   page(after: number, limits: PageLimits): ArchivePage<number> | null {
     if (!this.tables.exists()) return null;
-    const found = this.own.all<Row>(
+    const found = this.own.all<ArchivedRow>(
       `SELECT ${COLUMNS}, NULL AS snippet FROM archive_messages m
        WHERE m.archived_id > ? ORDER BY m.archived_id LIMIT ?`,
       after,
@@ -225,7 +222,7 @@ export class ArchiveRows implements StoredPart {
     if (!this.exists()) return;
     this.left.write('INSERT OR IGNORE INTO archive_leaving SELECT pack FROM archive_packs');
     this.own.drop();
-    this.vectors.drop();
+    this.vectors.table.drop();
   }
 
   /** Forgets packs that are deleted from R2. */
@@ -238,27 +235,21 @@ export class ArchiveRows implements StoredPart {
     return this.left.column('SELECT pack FROM archive_leaving');
   }
 
-  private addOne(row: ArchiveRow, now: number): void {
-    const added = this.own.value<number>(
-      `INSERT INTO archive_messages (message_key, position, role, pack, start, bytes, answer_digest, created)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+  private addOne(added: ArchiveRow, now: number): void {
+    const { key, position, role, pack, start, bytes, answerDigest: answer_digest, text } = added;
+    const row = { message_key: key, position, role, pack, start, bytes, answer_digest, created: now };
+    const id = this.own.value<number>(
+      `${insertInto('archive_messages', Object.keys(row))}
        ON CONFLICT (message_key) DO UPDATE SET
          role = excluded.role, pack = excluded.pack, start = excluded.start, bytes = excluded.bytes, answer_digest = NULL
        WHERE archive_messages.answer_digest IS NOT NULL AND excluded.answer_digest IS NULL
        RETURNING archived_id`,
-      row.key,
-      row.position,
-      row.role,
-      row.pack,
-      row.start,
-      row.bytes,
-      row.answerDigest,
-      now,
+      ...Object.values(row),
     );
-    if (added === undefined || row.text === null) return;
-    if (this.vectors.exists() && this.hasOtherText(added, row.text)) this.vectors.changed(added);
-    this.own.change('DELETE FROM archive_text WHERE rowid = ?', added);
-    this.own.write('INSERT INTO archive_text (rowid, text) VALUES (?, ?)', added, row.text);
+    if (id === undefined || text === null) return;
+    if (this.vectors.table.exists() && this.hasOtherText(id, text)) this.vectors.changed(id);
+    this.own.change('DELETE FROM archive_text WHERE rowid = ?', id);
+    this.own.insert({ rowid: id, text }, undefined, 'archive_text');
   }
 
   private hasOtherText(archivedId: number, text: string): boolean {
@@ -283,9 +274,9 @@ export class ArchiveRows implements StoredPart {
   }
 }
 
-function cut(found: readonly Row[], limits: PageLimits): readonly Row[] {
+function cut(found: readonly ArchivedRow[], limits: PageLimits): readonly ArchivedRow[] {
   let bytes = 0;
-  const rows: Row[] = [];
+  const rows: ArchivedRow[] = [];
   for (const row of found.slice(0, limits.rows)) {
     bytes += row.bytes;
     if (rows.length > 0 && bytes > limits.bytes) break;

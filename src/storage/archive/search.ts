@@ -11,14 +11,7 @@ import { excerptOf } from './excerpt.ts';
 import { fuseRanks, type Scored } from './fusion.ts';
 import { BY_WORDS, type MadeNear, type Near } from './near.ts';
 import { passageOf } from './passage.ts';
-import {
-  type ArchivedRow,
-  type ArchivePage,
-  type ArchiveRows,
-  COLUMNS,
-  type PageLimits,
-  type Row,
-} from './rows.ts';
+import { type ArchivedRow, type ArchivePage, type ArchiveRows, COLUMNS, type PageLimits } from './rows.ts';
 import { matchAll, readable, wordsOf } from './text.ts';
 import { AMONG_KEYS, type SearchScope } from './vector-rows.ts';
 
@@ -161,7 +154,7 @@ export class ArchiveSearch {
     const rows: ArchivedRow[] = [];
     let bytes = 0;
     let read = 0;
-    for (const { row, text, index } of this.shown<Row>(ids, `${COLUMNS}, NULL AS snippet`)) {
+    for (const { row, text, index } of this.shown<ArchivedRow>(ids, `${COLUMNS}, NULL AS snippet`)) {
       bytes += row.bytes;
       read += text.length;
       const isFull = rows.length >= limits.rows || bytes > limits.bytes || read > MOST_READ;
@@ -209,7 +202,7 @@ export class ArchiveSearch {
    *
    * @param columns of `archive_messages m`
    */
-  private *shown<Columns extends Record<string, SqlStorageValue>>(
+  private *shown<Columns extends object>(
     ids: readonly number[],
     columns: string,
   ): Generator<{ row: Columns; text: string; index: number }> {

@@ -62,19 +62,15 @@ type State = {
 
 export class VectorRows {
   private readonly tables: MemoryTables;
-  private readonly own: LazyTables;
+  /** They exist if vectors were ever to be made. */
+  readonly table: LazyTables;
   private readonly hasArchive: () => boolean;
 
   /** @param hasArchive whether anything was ever archived */
   constructor(tables: MemoryTables, hasArchive: () => boolean) {
     this.tables = tables;
-    this.own = tables.lazyOfMemory(TABLES, SCHEMA);
+    this.table = tables.lazyOfMemory(TABLES, SCHEMA);
     this.hasArchive = hasArchive;
-  }
-
-  /** Whether vectors were ever to be made. */
-  exists(): boolean {
-    return this.own.exists();
   }
 
   /** The number of dimensions of a model's vectors; undefined if there are none. */
@@ -97,8 +93,8 @@ export class VectorRows {
 
   /** Call this when the text of a message has changed. */
   changed(archivedId: number): void {
-    this.own.change('DELETE FROM archive_vectors WHERE archived_id = ?', archivedId);
-    this.own.change('INSERT OR REPLACE INTO archive_unembedded (archived_id) VALUES (?)', archivedId);
+    this.table.change('DELETE FROM archive_vectors WHERE archived_id = ?', archivedId);
+    this.table.change('INSERT OR REPLACE INTO archive_unembedded (archived_id) VALUES (?)', archivedId);
   }
 
   /**
@@ -109,7 +105,7 @@ export class VectorRows {
    */
   queued(most: number, length: number): Unembedded[] {
     const read = (which: string, limit: number): Unembedded[] =>
-      this.own.all(
+      this.table.all(
         `SELECT q.archived_id, substr(t.text, 1, ?) AS beginning
          FROM archive_unembedded q CROSS JOIN archive_text t ON t.rowid = q.archived_id
          WHERE ${which} LIMIT ?`,
@@ -148,10 +144,10 @@ export class VectorRows {
         this.begin(model);
         this.queueAdded();
       }
-      this.own.change('UPDATE archive_embedding SET dimensions = ?', dimensions);
+      this.table.change('UPDATE archive_embedding SET dimensions = ?', dimensions);
       for (const { message, vector } of made) {
         const { archived_id, beginning } = message;
-        const isStored = this.own.has(
+        const isStored = this.table.has(
           `INSERT OR REPLACE INTO archive_vectors (archived_id, vector)
            SELECT rowid, ? FROM archive_text WHERE rowid = ? AND substr(text, 1, ?) = ? RETURNING archived_id`,
           vector,
@@ -166,11 +162,11 @@ export class VectorRows {
 
   /** Counts a try of messages that were refused. After the last one they leave the queue. */
   refused(archivedIds: readonly number[]): void {
-    this.own.change(
+    this.table.change(
       `UPDATE archive_unembedded SET tries = tries + 1 WHERE archived_id ${AMONG}`,
       archivedIds,
     );
-    this.own.change('DELETE FROM archive_unembedded WHERE tries >= ?', MOST_TRIES);
+    this.table.change('DELETE FROM archive_unembedded WHERE tries >= ?', MOST_TRIES);
   }
 
   /**
@@ -182,7 +178,7 @@ export class VectorRows {
   nearest(vector: Float32Array, { upTo, keys }: SearchScope): Similar[] {
     const near: Similar[] = [];
     // One row at a time: all of them together may be larger than an isolate.
-    const rows = this.own.each<{ id: number; packed: ArrayBuffer }>(
+    const rows = this.table.each<{ id: number; packed: ArrayBuffer }>(
       `SELECT archived_id AS id, vector AS packed FROM archive_vectors
        WHERE archived_id <= ? ${keys === null ? '' : `AND archived_id ${AMONG_KEYS}`}
        ORDER BY archived_id DESC LIMIT ?`,
@@ -197,34 +193,29 @@ export class VectorRows {
     return near.sort((one, other) => other.similarity - one.similarity);
   }
 
-  /** Deletes everything. */
-  drop(): void {
-    this.own.drop();
-  }
-
   private state(): State | undefined {
-    return this.own.first('SELECT model, dimensions FROM archive_embedding');
+    return this.table.first('SELECT model, dimensions FROM archive_embedding');
   }
 
   /** Makes empty tables for a model. */
   private begin(model: string): void {
-    this.own.drop();
-    this.own.write('INSERT INTO archive_embedding (model, queued_to) VALUES (?, 0)', model);
+    this.table.drop();
+    this.table.write('INSERT INTO archive_embedding (model, queued_to) VALUES (?, 0)', model);
   }
 
   private queueAdded(): void {
-    this.own.change(
+    this.table.change(
       `INSERT OR IGNORE INTO archive_unembedded (archived_id)
        SELECT rowid FROM archive_text WHERE rowid > (SELECT queued_to FROM archive_embedding)
        ORDER BY rowid DESC LIMIT ?`,
       MOST_VECTORS,
     );
-    this.own.change(
+    this.table.change(
       'UPDATE archive_embedding SET queued_to = (SELECT coalesce(max(archived_id), 0) FROM archive_messages)',
     );
   }
 
   private unqueue(archivedIds: readonly number[]): void {
-    this.own.change(`DELETE FROM archive_unembedded WHERE archived_id ${AMONG}`, archivedIds);
+    this.table.change(`DELETE FROM archive_unembedded WHERE archived_id ${AMONG}`, archivedIds);
   }
 }
