@@ -138,7 +138,7 @@ export class ObjectBackup {
   /** Part 0 drops what was put aside before. One without the part before it is not put aside. */
   putAside({ backup, part }: Pick<PartName, 'backup' | 'part'>, text: string): void {
     if (part === 0) this.drop();
-    else if (!this.has(backup, part - 1)) return;
+    else if (!this.hasAside(backup, part - 1)) return;
     const bytes = new TextEncoder().encode(text);
     this.aside.change('DELETE FROM put_aside WHERE part >= ?', part);
     for (let piece = 0; piece * PIECE_BYTES < bytes.length; piece++)
@@ -150,14 +150,15 @@ export class ObjectBackup {
       });
   }
 
-  /** Whether parts of a backup are put aside. */
-  hasAside(backup: string): boolean {
-    return this.has(backup, 0);
+  /** Whether a part of a backup is put aside. */
+  hasAside(backup: string, part = 0): boolean {
+    const query = 'SELECT 1 FROM put_aside WHERE part = ? AND backup = ? LIMIT 1';
+    return this.aside.has(query, part, backup);
   }
 
   /** Makes rows of all parts, all or none. */
   putBack({ backup, parts }: Pick<PutBack, 'backup' | 'parts'>, rules: RowRules = {}): PutBackState {
-    if (!this.has(backup, parts - 1)) return 'missing';
+    if (!this.hasAside(backup, parts - 1)) return 'missing';
     try {
       this.tables.atOnce(() => {
         for (let part = 0; part < parts; part++) writeRows(this.tables, this.textOf(part), rules);
@@ -178,11 +179,6 @@ export class ObjectBackup {
 
   drop(): void {
     this.aside.drop();
-  }
-
-  private has(backup: string, part: number): boolean {
-    const query = 'SELECT 1 FROM put_aside WHERE part = ? AND backup = ? LIMIT 1';
-    return this.aside.has(query, part, backup);
   }
 
   private textOf(part: number): string {

@@ -32,7 +32,6 @@ import {
   type FindRequest,
   type Found,
   HEALTHY,
-  type HealthState,
   isResting,
   type Memory,
   type Overview,
@@ -45,12 +44,7 @@ import { Pins } from './pins.ts';
 import { MemoryRows } from './rows.ts';
 import type { ConversationState } from './state.ts';
 import type { ConversationTables } from './tables.ts';
-import { MemoryWriter, WRITER_LOST, type WriterPorts } from './writer.ts';
-
-/** Services that the chain needs. */
-interface ChainPorts extends WriterPorts {
-  readonly healthChanged?: (before: HealthState, health: HealthState) => void;
-}
+import { type ChainPorts, MemoryWriter, WRITER_LOST } from './writer.ts';
 
 /** Other parts of the conversation's object that the chain needs. */
 interface ChainStorage {

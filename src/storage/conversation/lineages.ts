@@ -15,6 +15,7 @@ import type { Boundary } from '../../memory/conversation/passage.ts';
 import { AMONG, type LazyTables } from '../tables.ts';
 import { HEALTHY, type Health, type HealthState, type RoundHashes, type TextRequest } from './memories.ts';
 import type { ConversationTables } from './tables.ts';
+import type { ChainPorts } from './writer.ts';
 
 /** With more, the least recently used lineage is deleted with its rows and pins. */
 const KEPT_LINEAGES = 1_000;
@@ -27,20 +28,14 @@ const NAMED = '';
 
 const WORST_FIRST: readonly HealthState[] = ['degraded', 'recovering', 'retry'];
 
-interface LineagePorts {
-  /** The rows that this object makes now. */
-  readonly making: () => readonly number[];
-  readonly healthChanged?: (before: HealthState, health: HealthState) => void;
-}
-
 export class Lineages {
   private readonly tables: ConversationTables;
   private readonly table: LazyTables;
-  private readonly ports: LineagePorts;
+  private readonly ports: ChainPorts;
   private readonly opening: string | undefined;
 
   /** @param opening the hash that names the session; undefined if a caller named it */
-  constructor(tables: ConversationTables, ports: LineagePorts, opening: string | undefined) {
+  constructor(tables: ConversationTables, ports: ChainPorts, opening: string | undefined) {
     this.ports = ports;
     this.tables = tables;
     this.table = tables.versions;

@@ -427,12 +427,12 @@ export abstract class ConversationMemoryObject<Material>
     else await this.clear();
   }
 
-  private async report(refs: readonly string[]): Promise<void> {
-    await this.atTenant((stub, name) => stub.note(name, refs));
+  private report(refs: readonly string[]): Promise<void> {
+    return this.atTenant((stub, name) => stub.note(name, refs));
   }
 
-  private async reportSums(sums: ConversationSums): Promise<void> {
-    await this.atTenant((stub, name) => stub.noteSums(name, sums));
+  private reportSums(sums: ConversationSums): Promise<void> {
+    return this.atTenant((stub, name) => stub.noteSums(name, sums));
   }
 
   private async atTenant<Result>(

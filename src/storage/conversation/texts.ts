@@ -93,7 +93,7 @@ export class Texts<Material> {
   /** See `ConversationApi.text`. */
   async get(request: TextRequest, material: Material | null, waitMs: number): Promise<TextAnswer> {
     const order = material === null ? undefined : { request, material, bytes: heldBytes(material) };
-    const { claim, ended } = await (order ? this.order(order, this.hasRoom(order)) : this.look(request));
+    const { claim, ended } = await (order ? this.order(order, this.hasRoom(order)) : this.claim(request));
     const usage = () => this.spent.get(request.order) ?? null;
     if (claim.state === 'ready' || claim.state === 'resting') return { ...claim, usage: usage() };
     if (order && claim.state === 'wanted') {
@@ -122,11 +122,6 @@ export class Texts<Material> {
     this.ports.making.drop();
   }
 
-  private look(request: TextRequest): Claiming {
-    const claim = this.ports.chain.claim(request, false);
-    return { claim, ended: claim.state === 'busy' ? this.ports.making.get(claim.memoryId) : undefined };
-  }
-
   /** Whether the material of an order may be held. */
   private hasRoom({ bytes }: Order<Material>): boolean {
     const waiting = [...this.waiting.values()].reduce((sum, order) => sum + order.bytes, 0);
@@ -139,20 +134,19 @@ export class Texts<Material> {
     log('warn', 'a summary was not ordered: too much is in the making', { code: 'orders_full' });
   }
 
-  /**
-   * Claims a version, and on success begins it in the same step.
-   *
-   * @param hasRoom whether its material may be held, unless it is already
-   */
+  /** @param hasRoom whether its material may be held, unless it is already */
   private order(order: Order<Material>, hasRoom = true): Promise<Claiming> {
     const { request } = order;
     const late: Claiming = { claim: { state: 'gone' }, ended: undefined };
-    return this.ports.writing(request.since, late, () => {
-      const { chain, making } = this.ports;
-      const claim = chain.claim(request, true, hasRoom);
-      if (claim.state === 'claimed') return { claim, ended: this.begin(claim, order) };
-      return { claim, ended: claim.state === 'busy' ? making.get(claim.memoryId) : undefined };
-    });
+    return this.ports.writing(request.since, late, () => this.claim(request, order, hasRoom));
+  }
+
+  /** Claims a version for an order, and on success begins it in the same step. */
+  private claim(request: TextRequest, order?: Order<Material>, hasRoom?: boolean): Claiming {
+    const { chain, making } = this.ports;
+    const claim = chain.claim(request, order !== undefined, hasRoom);
+    if (order && claim.state === 'claimed') return { claim, ended: this.begin(claim, order) };
+    return { claim, ended: claim.state === 'busy' ? making.get(claim.memoryId) : undefined };
   }
 
   private begin(claim: Claimed, { material, bytes }: Order<Material>): Promise<EndedText | Dropped> {

@@ -9,6 +9,7 @@ import { insertInto, type LazyTables } from '../tables.ts';
 import {
   type Chunk,
   DIGEST_MODEL,
+  type HealthState,
   type ListedMemory,
   type Memory,
   type MemoryStatus,
@@ -17,8 +18,8 @@ import {
   type Written,
 } from './memories.ts';
 
-/** Services that the writer needs. */
-export interface WriterPorts {
+/** Services that the chain needs. */
+export interface ChainPorts {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly log: (level: 'debug' | 'info' | 'warn', message: string, fields?: LogFields) => void;
@@ -30,6 +31,7 @@ export interface WriterPorts {
    * @param ms how long a written one took
    */
   readonly settled?: (summary: SettledSummary) => void;
+  readonly healthChanged?: (before: HealthState, health: HealthState) => void;
   /** The rows that this object makes now. */
   readonly making: () => readonly number[];
 }
@@ -44,9 +46,9 @@ type Columns = Record<string, SqlStorageValue>;
 
 export class MemoryWriter {
   private readonly table: LazyTables;
-  private readonly ports: WriterPorts;
+  private readonly ports: ChainPorts;
 
-  constructor(table: LazyTables, ports: WriterPorts) {
+  constructor(table: LazyTables, ports: ChainPorts) {
     this.table = table;
     this.ports = ports;
   }
