@@ -28,11 +28,14 @@ interface TableHooks {
 
 export class Tables {
   readonly sql: SqlStorage;
+  readonly now: () => number;
   private readonly storage: TableStorage;
   private readonly all: LazyTables[] = [];
 
-  constructor(storage: TableStorage) {
+  /** @param now the clock of the object, in milliseconds since 1970 */
+  constructor(storage: TableStorage, now: () => number = Date.now) {
     this.sql = storage.sql;
+    this.now = now;
     this.storage = storage;
   }
 
@@ -43,7 +46,7 @@ export class Tables {
    * @param schema the statements that make them
    */
   lazy(names: readonly [string, ...string[]], schema: string, hooks?: TableHooks): LazyTables {
-    const tables = new LazyTables(this.sql, names, schema, hooks);
+    const tables = new LazyTables(this, names, schema, hooks);
     this.all.push(tables);
     return tables;
   }
@@ -80,6 +83,8 @@ export class Tables {
  */
 export class LazyTables implements StoredPart {
   private readonly sql: SqlStorage;
+  /** See `Tables`. */
+  readonly now: () => number;
   readonly names: readonly [string, ...string[]];
   private readonly schema: string;
   private readonly hooks: TableHooks;
@@ -87,12 +92,13 @@ export class LazyTables implements StoredPart {
   private isThere: boolean | undefined;
 
   constructor(
-    sql: SqlStorage,
+    { sql, now }: Pick<Tables, 'sql' | 'now'>,
     names: readonly [string, ...string[]],
     schema: string,
     hooks: TableHooks = {},
   ) {
     this.sql = sql;
+    this.now = now;
     this.names = names;
     this.schema = schema;
     this.hooks = hooks;

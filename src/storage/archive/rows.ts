@@ -183,14 +183,13 @@ export class ArchiveRows implements StoredPart {
    * an answer and now comes in an array.
    *
    * @param generation see `NotedPacks`
-   * @param now seconds since the epoch
    * @returns false if the packs are no longer noted; nothing is added then, and the packs should be
    *   deleted
    */
-  add(generation: string, rows: readonly ArchiveRow[], now: number): boolean {
+  add(generation: string, rows: readonly ArchiveRow[]): boolean {
     if (generation !== this.generation()) return false;
     this.tables.atOnce(() => {
-      for (const row of rows) this.addOne(row, now);
+      for (const row of rows) this.addOne(row);
     });
     return true;
   }
@@ -235,9 +234,10 @@ export class ArchiveRows implements StoredPart {
     return this.left.column('SELECT pack FROM archive_leaving');
   }
 
-  private addOne(added: ArchiveRow, now: number): void {
+  private addOne(added: ArchiveRow): void {
     const { key, position, role, pack, start, bytes, answerDigest: answer_digest, text } = added;
-    const row = { message_key: key, position, role, pack, start, bytes, answer_digest, created: now };
+    const created = Math.floor(this.own.now() / 1000);
+    const row = { message_key: key, position, role, pack, start, bytes, answer_digest, created };
     const id = this.own.value<number>(
       `${insertInto('archive_messages', Object.keys(row))}
        ON CONFLICT (message_key) DO UPDATE SET

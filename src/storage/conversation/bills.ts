@@ -12,8 +12,6 @@ import type { ConversationTables } from './tables.ts';
 interface BillLedgerPorts {
   /** See `RunEvents`. */
   readonly requests: { sums(): BillSums; days(): SumsByDay };
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
   /** Called when a text has cost something. */
   readonly spent: () => void;
 }
@@ -49,7 +47,7 @@ export class BillLedger {
   spend(cost: Nanodollars | null | undefined): void {
     if (cost === undefined || cost === 0) return;
     const own = this.ownSums();
-    const days = withDay(own.days, dayOf(this.ports.now()), daySumsOfText(cost));
+    const days = withDay(own.days, dayOf(this.tables.now()), daySumsOfText(cost));
     this.tables.set('bill_sums', { ...joinSums(own, summarizerSums(cost)), days });
     this.ports.spent();
   }

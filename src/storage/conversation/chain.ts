@@ -100,7 +100,7 @@ export class MemoryChain implements StoredPart {
     const lineage = this.lineages.of(request);
     const claim = this.decide(request, lineage, begins, hasRoom);
     if (claim.state !== 'wanted' && this.tables.exists())
-      this.lineages.use(lineage, request.round, this.ports.now());
+      this.lineages.use(lineage, request.round, this.tables.now());
     // Only a round that found no rows is not pinned yet.
     if (begins && request.round) this.pins.pinToNone(request.round.hash, request.strategyHash, lineage);
     return claim;
@@ -122,7 +122,7 @@ export class MemoryChain implements StoredPart {
       this.ports.log('debug', `Summarization already in progress for ${this.ports.logName()}`);
       return { state: 'busy', memoryId: made.memory_id, base };
     }
-    const began = this.ports.now();
+    const began = this.tables.now();
     const health = this.lineages.health(lineage);
     if (isResting(health, began)) return { state: 'resting', base, retryAt: health.retryAt };
     const isUnlinked =
@@ -158,7 +158,7 @@ export class MemoryChain implements StoredPart {
   /** Whether no summary is made, since the conversation's requests never continue each other. */
   private isUnlinked(): boolean {
     const { unlinked, retryAt } = this.continuity();
-    return unlinked >= MOST_UNLINKED && this.ports.now() < retryAt;
+    return unlinked >= MOST_UNLINKED && this.tables.now() < retryAt;
   }
 
   private continues(): void {
@@ -224,7 +224,7 @@ export class MemoryChain implements StoredPart {
    */
   fail({ memoryId, lineage, began, request }: Claimed, { error, cause }: Failure): Memory | null {
     const health = this.lineages.health(lineage);
-    const failed = afterFailure(health, this.ports.now(), request.retryIntervalMs, began);
+    const failed = afterFailure(health, this.tables.now(), request.retryIntervalMs, began);
     if (failed !== health) this.lineages.saveHealth(lineage, failed);
     this.writer.close(memoryId, error, cause);
     return this.rows.instead(memoryId);
@@ -243,7 +243,7 @@ export class MemoryChain implements StoredPart {
     if (ready) return ready;
     this.tables.make();
     const lineage = this.lineages.of(request);
-    this.lineages.use(lineage, request.round, this.ports.now());
+    this.lineages.use(lineage, request.round, this.tables.now());
     return this.rows.row(this.writer.keepDigest(request, lineage, baseMemoryId, digest));
   }
 
@@ -261,7 +261,7 @@ export class MemoryChain implements StoredPart {
     const previous = round?.previous == null ? null : (this.pins.of(round.previous, strategyHash) ?? null);
     // A version that an isolate remembers is confirmed by this, and claimed no more.
     if (memory) this.continues();
-    if (lineage !== null && memory) this.lineages.use(lineage, undefined, this.ports.now());
+    if (lineage !== null && memory) this.lineages.use(lineage, undefined, this.tables.now());
     return {
       memory,
       moved: round !== undefined && (memory?.memory_id ?? null) !== previous,

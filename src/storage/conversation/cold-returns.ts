@@ -6,6 +6,7 @@
  * Only the object's own clock decides, as it has seen the events of requests come.
  */
 import type { LazyTables } from '../tables.ts';
+import type { RunEvents } from './run-events.ts';
 import type { ConversationTables } from './tables.ts';
 
 /**
@@ -38,19 +39,13 @@ export interface WaitingRequest {
   readonly isSent: boolean;
 }
 
-interface ReturnsPorts {
-  /** When the newest event has come, in milliseconds since the epoch; 0: none is known. */
-  newestAt(): number;
-  readonly now: () => number;
-}
-
 export class ColdReturns {
   readonly table: LazyTables;
-  private readonly ports: ReturnsPorts;
+  private readonly requests: RunEvents;
 
-  constructor(tables: ConversationTables, ports: ReturnsPorts) {
+  constructor(tables: ConversationTables, requests: RunEvents) {
     this.table = tables.lazy([TABLE], SCHEMA);
-    this.ports = ports;
+    this.requests = requests;
   }
 
   /** The points that are known, oldest first. */
@@ -61,16 +56,16 @@ export class ColdReturns {
   /** Whether a request that comes now is one that is not known yet. */
   isNew({ point, lifetimeMs }: WaitingRequest): boolean {
     const rows = this.rows();
-    const newestAt = this.ports.newestAt();
+    const newestAt = this.requests.newestAt();
     if (rows.length >= MOST || newestAt === 0 || rows.some((row) => row.point === point)) return false;
     // The event of the newest one may not have come.
     const usedAt = rows.reduce((newest, { at }) => Math.max(newest, at), newestAt);
-    return this.ports.now() - usedAt > lifetimeMs + GRACE_MS;
+    return this.table.now() - usedAt > lifetimeMs + GRACE_MS;
   }
 
   /** @returns the points that are known then */
   add({ point }: WaitingRequest): string[] {
-    this.table.insert({ point, at: this.ports.now() }, 'IGNORE');
+    this.table.insert({ point, at: this.table.now() }, 'IGNORE');
     return this.points();
   }
 

@@ -88,12 +88,9 @@ export const NOTHING = { sealed: null, tokens: 0, bytes: 0, blocks: 0 } as const
 
 export class KeptAnswerRows {
   readonly table: LazyTables;
-  private readonly now: () => number;
 
-  /** @param now milliseconds since the epoch */
-  constructor(tables: ConversationTables, now: () => number) {
+  constructor(tables: ConversationTables) {
     this.table = tables.lazy([TABLE], SCHEMA, { oldest: 'gone_with' });
-    this.now = now;
   }
 
   /** The row of each key; null if there is none. */
@@ -114,7 +111,7 @@ export class KeptAnswerRows {
   add(answer: NewAnswer): AnswerVerdict {
     const [others = null] = this.find([answer.key]);
     if (others) return { kept: others, isOthers: true };
-    const isLate = this.now() > answer.until;
+    const isLate = this.table.now() > answer.until;
     const { key, sealed, tokens, bytes, blocks } = isLate ? { ...answer, ...NOTHING } : answer;
     const row = { answer_key: key, sealed, size: sealed?.byteLength ?? 0, tokens, bytes, blocks };
     this.table.insert({ ...row, gone_with: sealed ? null : NEVER_KEPT });

@@ -73,12 +73,9 @@ const COLUMNS = 'answer_key AS key, names, rounds, tokens, bytes, gone_at AS gon
 
 export class KeptRoundsRows {
   readonly table: LazyTables;
-  private readonly now: () => number;
 
-  /** @param now milliseconds since the epoch */
-  constructor(tables: ConversationTables, now: () => number) {
+  constructor(tables: ConversationTables) {
     this.table = tables.lazy([TABLE], SCHEMA, { oldest: 'gone_at' });
-    this.now = now;
   }
 
   /** The rounds of each key; null if there are none. */
@@ -99,7 +96,7 @@ export class KeptRoundsRows {
 
   /** Has the oldest rounds beyond the bounds leave. @returns objects that nothing reads now */
   private evict(): string[] {
-    const now = this.now();
+    const now = this.table.now();
     let rounds = 0;
     let bytes = 0;
     const unread: string[] = [];

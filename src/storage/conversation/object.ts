@@ -65,14 +65,11 @@ export abstract class ConversationMemoryObject<Material>
   };
 
   private readonly deployer = new Deployer(this.ctx, this.env, this.common.log);
-  protected override readonly tables = new ConversationTables(this.ctx.storage);
+  protected override readonly tables = new ConversationTables(this.ctx.storage, this.common.now);
   private readonly values = new ConversationState(this.tables);
-  private readonly runs = new RunEvents(this.tables, this.common.now, (misses) =>
-    this.deployer.missed(misses),
-  );
+  private readonly runs = new RunEvents(this.tables, (misses) => this.deployer.missed(misses));
   private readonly bills = new BillLedger(this.tables, {
     requests: this.runs,
-    ...this.common,
     spent: () => this.sums.changed(),
   });
   private readonly made = new Making<number, EndedText>(this.common.waitUntil);
@@ -96,12 +93,9 @@ export abstract class ConversationMemoryObject<Material>
     ...this.common,
   });
   private readonly index = new ArchiveRows(this.tables);
-  private readonly rounds = new KeptRoundsRows(this.tables, this.common.now);
-  private readonly answers = new KeptAnswerRows(this.tables, this.common.now);
-  private readonly returns = new ColdReturns(this.tables, {
-    newestAt: () => this.runs.newestAt(),
-    ...this.common,
-  });
+  private readonly rounds = new KeptRoundsRows(this.tables);
+  private readonly answers = new KeptAnswerRows(this.tables);
+  private readonly returns = new ColdReturns(this.tables, this.runs);
 
   /** What a conversation remembers. Its tables go when none of these has anything left. */
   private readonly memory: readonly StoredPart[] = [
@@ -260,7 +254,7 @@ export abstract class ConversationMemoryObject<Material>
       notePacks: (after: string | null, packs: readonly string[], since: number) =>
         this.writing(since, null, () => this.index.notePacks(after, packs)),
       add: (generation: string, rows: readonly ArchiveRow[]) => {
-        const isAdded = this.index.add(generation, rows, Math.floor(this.now() / 1000));
+        const isAdded = this.index.add(generation, rows);
         const embedding = isAdded ? this.embedding.catchUp() : undefined;
         if (embedding) this.ctx.waitUntil(embedding);
         return isAdded;
@@ -381,7 +375,7 @@ export abstract class ConversationMemoryObject<Material>
 
   /** Drops what is in the making, and has what requests before this moment bring later refused. */
   private dropLate(): void {
-    this.tables.noteDeletion(this.now());
+    this.tables.noteDeletion();
     this.texts.drop();
     this.madeDigests.drop();
   }

@@ -59,8 +59,6 @@ interface DigestPorts<Material> {
   readonly bills: BillLedger;
   readonly making: Making<string, DigestAnswer>;
   write(material: Material, progress: TextProgress): Promise<WrittenText>;
-  /** Milliseconds since the epoch. */
-  now(): number;
   readonly log: Log;
 }
 
@@ -167,7 +165,7 @@ export class OutputDigests<Material> implements StoredPart {
       return false;
     }
     const health = this.tables.get('digest_health') ?? HEALTHY;
-    if (isResting(health, this.ports.now())) return false;
+    if (isResting(health, this.tables.now())) return false;
     if (health.state === 'degraded') this.tables.set('digest_health', { ...health, state: 'recovering' });
     return true;
   }
@@ -183,7 +181,7 @@ export class OutputDigests<Material> implements StoredPart {
   /** Notes how writing has gone. Of several failures at once the first one counts. */
   private note(made: WrittenText['made']): void {
     const health = this.tables.get('digest_health') ?? HEALTHY;
-    const now = this.ports.now();
+    const now = this.tables.now();
     if (!made.ok && made.reason.isOutage && !isResting(health, now))
       this.tables.set('digest_health', afterFailure(health, now, TIME_LIMITS.summaryRestMs));
     else if (health.state === 'recovering' && made.ok) this.tables.set('digest_health', HEALTHY);

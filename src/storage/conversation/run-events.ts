@@ -89,23 +89,14 @@ type Row = { first_n: number; events: string };
 
 export class RunEvents {
   readonly tables: LazyTables;
-  private readonly conversation: Pick<ConversationTables, 'atOnce' | 'isLate'>;
-  private readonly now: () => number;
+  private readonly conversation: ConversationTables;
   private readonly missed: (misses: readonly CacheMiss[]) => void;
 
-  /**
-   * @param now milliseconds since 1970
-   * @param missed called with the cache misses of requests that were kept
-   */
-  constructor(
-    tables: Pick<ConversationTables, 'lazy' | 'atOnce' | 'isLate'>,
-    now: () => number,
-    missed: (misses: readonly CacheMiss[]) => void,
-  ) {
+  /** @param missed called with the cache misses of requests that were kept */
+  constructor(tables: ConversationTables, missed: (misses: readonly CacheMiss[]) => void) {
     this.missed = missed;
     this.conversation = tables;
     this.tables = tables.lazy(['run_events', 'run_parts'], SCHEMA, { oldest: 'tally', added: ADDED });
-    this.now = now;
   }
 
   /** The sums of the bills of all requests. */
@@ -218,7 +209,7 @@ export class RunEvents {
     this.tables.insert({
       first_n: next,
       batch_key: key,
-      came_at: this.now(),
+      came_at: this.tables.now(),
       tally: JSON.stringify({ next: after, ...tally } satisfies Tally),
       events: `[${events.join(',')}]`,
     });
@@ -232,7 +223,7 @@ export class RunEvents {
       `SELECT 1 FROM run_events WHERE batch_key = ? AND first_n > coalesce(
          (SELECT first_n FROM run_events WHERE came_at < ? ORDER BY first_n DESC LIMIT 1), 0)`,
       key,
-      this.now() - REPEATED_MS,
+      this.tables.now() - REPEATED_MS,
     );
   }
 

@@ -112,9 +112,8 @@ export class ConversationTables extends Tables implements MemoryTables {
     this.versions.make();
   }
 
-  /** @param now milliseconds since 1970 */
-  noteDeletion(now: number): void {
-    this.deletedAt = now;
+  noteDeletion(): void {
+    this.deletedAt = this.now();
   }
 
   /**

@@ -20,8 +20,6 @@ import {
 
 /** Services that the chain needs. */
 export interface ChainPorts {
-  /** Milliseconds since the epoch. */
-  readonly now: () => number;
   readonly log: (level: 'debug' | 'info' | 'warn', message: string, fields?: LogFields) => void;
   /** See `logNameOf`. */
   readonly logName: () => string;
@@ -141,7 +139,7 @@ export class MemoryWriter {
       ...this.columnsOfWritten(written),
       attempts: 1,
       error: null,
-      created_at: this.ports.now(),
+      created_at: this.table.now(),
     });
   }
 
@@ -236,13 +234,13 @@ export class MemoryWriter {
       start_sequence: request.startSequence,
       window_size: request.windowSize,
       conversation: request.conversation,
-      created_at: this.ports.now(),
+      created_at: this.table.now(),
     };
   }
 
   private columnsOfWritten(written: Written): Columns {
     const { text, signed = null, tokens, ref, transcript_from, transcript_earlier, model, ms } = written;
-    const completed_at = this.ports.now();
+    const completed_at = this.table.now();
     return {
       status: 'completed',
       error: null,

@@ -77,12 +77,9 @@ const CURRENT = `SELECT label, max(version) AS version, text, updated_at FROM bl
 
 export class BlockRows {
   private readonly table: LazyTables;
-  private readonly now: () => number;
 
-  /** @param now milliseconds since the epoch */
-  constructor(tables: Tables, now: () => number) {
+  constructor(tables: Tables) {
     this.table = tables.lazy(['block_versions'], SCHEMA);
-    this.now = now;
   }
 
   /** All blocks, by label. */
@@ -118,7 +115,7 @@ export class BlockRows {
     if (!edited.ok) return edited.reason;
     if (current && current.text === edited.value) return { state: 'changed', block: current, isNew: false };
     if (!own && this.count() >= MOST_BLOCKS) return { state: 'too_many' };
-    const block = { label, version: version + 1, text: edited.value, updated_at: this.now() };
+    const block = { label, version: version + 1, text: edited.value, updated_at: this.table.now() };
     this.table.insert({ ...block, change_id: id });
     this.table.change(
       'DELETE FROM block_versions WHERE label = ? AND version <= ?',

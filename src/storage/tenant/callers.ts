@@ -71,12 +71,9 @@ const SEEN = 'tenant, first_seen AS firstSeen, last_seen AS lastSeen';
 
 export class CallerRows {
   private readonly tables: LazyTables;
-  private readonly now: () => number;
 
-  /** @param now milliseconds since the epoch */
-  constructor(tables: Tables, now: () => number) {
+  constructor(tables: Tables) {
     this.tables = tables.lazy(['callers', 'seen_tenants', 'register_version'], SCHEMA);
-    this.now = now;
   }
 
   /** All registered callers; null if they are the same as in a version. */
@@ -98,7 +95,7 @@ export class CallerRows {
     const caller = { ...before, ...change };
     const { tenant, state, keyHash: key_hash } = caller;
     const limits = caller.limits && JSON.stringify(caller.limits);
-    this.tables.insert({ name, tenant, state, key_hash, limits, changed_at: this.now() }, 'REPLACE');
+    this.tables.insert({ name, tenant, state, key_hash, limits, changed_at: this.tables.now() }, 'REPLACE');
     const version = this.version() + 1;
     this.tables.change('DELETE FROM register_version');
     this.tables.change('INSERT INTO register_version (version) VALUES (?)', version);
@@ -111,7 +108,7 @@ export class CallerRows {
       `INSERT INTO seen_tenants (tenant, first_seen, last_seen) VALUES (?1, ?2, ?2)
        ON CONFLICT (tenant) DO UPDATE SET last_seen = max(last_seen, excluded.last_seen)`,
       tenant,
-      this.now(),
+      this.tables.now(),
     );
   }
 

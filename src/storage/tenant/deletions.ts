@@ -33,12 +33,9 @@ export type Deletable =
 
 export class Deletions {
   private readonly table: LazyTables;
-  private readonly now: () => number;
 
-  /** @param now milliseconds since the epoch */
-  constructor(tables: Tables, now: () => number) {
+  constructor(tables: Tables) {
     this.table = tables.lazy(['deletions'], SCHEMA);
-    this.now = now;
   }
 
   /** Whether there may be a backup. */
@@ -53,7 +50,7 @@ export class Deletions {
 
   note(what: Deletable): void {
     if (!this.any()) return;
-    this.set(keyOf(what), this.now());
+    this.set(keyOf(what), this.table.now());
     const excess = this.table.value<number>(
       `SELECT at FROM deletions WHERE what <> '${ALL}' ORDER BY at DESC LIMIT 1 OFFSET ${MOST_DELETIONS}`,
     );
@@ -61,7 +58,7 @@ export class Deletions {
   }
 
   /** Notes that everything was deleted. @param at in milliseconds */
-  noteAll(at = this.now()): void {
+  noteAll(at = this.table.now()): void {
     if (!this.any()) return;
     this.set(ALL, at);
     this.table.change(`DELETE FROM deletions WHERE what <> '${ALL}' AND at <= ?`, at);

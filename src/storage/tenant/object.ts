@@ -49,14 +49,13 @@ const LATE_WRITES_MS = 5 * 60_000;
 
 /** Its name is the tenant's id; the register of callers is one more object of this class. */
 export class TenantMemoryObject extends SavedObject implements TenantApi, RegisterApi {
-  protected override readonly tables = new Tables(this.ctx.storage);
-  private readonly time = (): number => this.now();
+  protected override readonly tables = new Tables(this.ctx.storage, () => this.now());
   private readonly rows = new TenantRows(this.tables);
-  private readonly blockRows = new BlockRows(this.tables, this.time);
-  private readonly spent = new SpendingRows(this.tables, this.time);
-  private readonly callerRows = new CallerRows(this.tables, this.time);
+  private readonly blockRows = new BlockRows(this.tables);
+  private readonly spent = new SpendingRows(this.tables);
+  private readonly callerRows = new CallerRows(this.tables);
   private readonly signOutRows = new SignOuts(this.tables);
-  private readonly deletions = new Deletions(this.tables, this.time);
+  private readonly deletions = new Deletions(this.tables);
   protected override readonly backup = new TenantBackup(this.tables, {
     rows: this.rows,
     blocks: this.blockRows,
@@ -72,10 +71,17 @@ export class TenantMemoryObject extends SavedObject implements TenantApi, Regist
   // `TenantApi` and `RegisterApi` document the methods; the class of a part documents its methods.
 
   get conversations() {
-    const names = ['list', 'refsOf', 'namesOfSession', 'namesWith', 'find', 'unreferenced'] as const;
+    const names = [
+      'list',
+      'refsOf',
+      'namesOfSession',
+      'namesWith',
+      'find',
+      'unreferenced',
+      'noteRead',
+    ] as const;
     return {
       ...partOf(this.rows, names),
-      noteRead: (ref: string) => this.rows.noteRead(ref, this.now()),
       release: (conversation: NotedConversation) => {
         this.deletions.note({ conversation: conversation.name });
         this.rows.release(conversation);
@@ -114,13 +120,13 @@ export class TenantMemoryObject extends SavedObject implements TenantApi, Regist
 
   async note(conversation: string, refs: readonly string[]): Promise<void> {
     this.refuseDeleted();
-    this.rows.note(conversation, refs, this.now());
+    this.rows.note(conversation, refs);
     this.reportPresence();
     await this.watch();
   }
 
   noteSums(conversation: string, sums: ConversationSums): void {
-    this.rows.setSums(conversation, sums, this.now());
+    this.rows.setSums(conversation, sums);
   }
 
   see(tenant: string): void {

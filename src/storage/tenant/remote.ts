@@ -24,10 +24,8 @@ import type { UsedConversation } from './usage.ts';
 export interface TenantApi extends BackupApi {
   readonly conversations: Part<
     TenantRows,
-    'list' | 'refsOf' | 'namesOfSession' | 'namesWith' | 'find' | 'unreferenced'
+    'list' | 'refsOf' | 'namesOfSession' | 'namesWith' | 'find' | 'unreferenced' | 'noteRead'
   > & {
-    /** Notes that a content was read. All conversations that refer to it are in use. */
-    noteRead(ref: string): void;
     /** See `TenantRows`. No backup brings the conversation back. */
     release(conversation: NotedConversation): void;
   };

@@ -69,15 +69,15 @@ export class TenantRows {
     return this.tables.exists();
   }
 
-  /** Notes that a conversation is in use, and its refs. @param now in milliseconds */
-  note(conversation: string, refs: readonly string[], now: number): void {
+  /** Notes that a conversation is in use, and its refs. @param at when, in milliseconds */
+  note(conversation: string, refs: readonly string[], at = this.tables.now()): void {
     this.tables.make();
     const { id } = this.tables.one<{ id: number }>(
       `INSERT INTO conversations (name, last_used) VALUES (?, ?)
        ON CONFLICT (name) DO UPDATE SET last_used = max(coalesce(last_used, 0), excluded.last_used), notes = notes + 1
        RETURNING conversation_id AS id`,
       conversation,
-      now,
+      at,
     );
     this.tables.write(
       'INSERT OR IGNORE INTO uses (ref, conversation_id) SELECT value, ? FROM json_each(?)',
@@ -94,16 +94,12 @@ export class TenantRows {
     return true;
   }
 
-  /**
-   * Notes that a content was read. All conversations that refer to it are in use.
-   *
-   * @param now in milliseconds
-   */
-  noteRead(ref: string, now: number): void {
+  /** Notes that a content was read. All conversations that refer to it are in use. */
+  noteRead(ref: string): void {
     this.tables.change(
       `UPDATE conversations SET last_used = max(coalesce(last_used, 0), ?)
        WHERE conversation_id IN (SELECT conversation_id FROM uses WHERE ref = ?)`,
-      now,
+      this.tables.now(),
       ref,
     );
   }
@@ -112,10 +108,10 @@ export class TenantRows {
     return listConversations(this.tables, this.usage.source, query, after, most);
   }
 
-  /** Sets what a conversation has sent and cost, if it is known. @param now in milliseconds */
-  setSums(conversation: string, sums: ConversationSums, now: number): void {
+  /** Sets what a conversation has sent and cost, if it is known. */
+  setSums(conversation: string, sums: ConversationSums): void {
     const id = this.idOf(conversation);
-    if (id !== undefined) this.usage.set(id, sums, now);
+    if (id !== undefined) this.usage.set(id, sums);
   }
 
   /** Null if the conversation is not known. */

@@ -108,17 +108,14 @@ type CallRow = {
 
 export class SpendingRows {
   private readonly tables: LazyTables;
-  private readonly now: () => number;
 
-  /** @param now milliseconds since the epoch */
-  constructor(tables: Tables, now: () => number) {
+  constructor(tables: Tables) {
     this.tables = tables.lazy(['spend_calls', 'spend_days', 'caller_state'], SCHEMA);
-    this.now = now;
   }
 
   /** Reserves what a call may spend, if the limits allow it. */
   reserve({ id, limits, isFurther, tokens, amount }: Reservation): Reserved {
-    const now = this.now();
+    const now = this.tables.now();
     const closed = this.closed();
     if (closed) return { state: closed.state };
     this.tidy(now);
@@ -134,7 +131,7 @@ export class SpendingRows {
   check(limits: CallerLimits): Refused | null {
     const closed = this.closed();
     if (closed) return { state: closed.state };
-    return this.refusal(limits, false, this.now()) ?? null;
+    return this.refusal(limits, false, this.tables.now()) ?? null;
   }
 
   /** Counts what a call has spent instead of what was reserved. */
@@ -144,7 +141,7 @@ export class SpendingRows {
     const requests = isFurther ? 0 : 1;
     const madeAt = before?.at ?? at;
     const state = before ? 'ended' : 'unreserved';
-    this.insert({ call_id: id, at: madeAt, requests, tokens, amount, state, ended_at: this.now() });
+    this.insert({ call_id: id, at: madeAt, requests, tokens, amount, state, ended_at: this.tables.now() });
     // A lost one is in the sums of its day.
     const counted = before?.state === 'lost' ? before : { requests: 0, tokens: 0, amount: 0 };
     this.addToDay(madeAt, {
@@ -188,7 +185,7 @@ export class SpendingRows {
   setState(state: CallerState): void {
     this.tables.change('DELETE FROM caller_state');
     if (state !== 'active')
-      this.tables.write('INSERT INTO caller_state (state, since) VALUES (?, ?)', state, this.now());
+      this.tables.write('INSERT INTO caller_state (state, since) VALUES (?, ?)', state, this.tables.now());
   }
 
   /** As what a caller is closed, and since when (in milliseconds since 1970). */

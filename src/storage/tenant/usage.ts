@@ -113,10 +113,10 @@ export class UsageRows {
     return `(SELECT 0 AS conversation_id, ${SUMS.map((name) => `NULL AS ${name}`).join(', ')} WHERE 0)`;
   }
 
-  /** Sets the sums of a conversation. @param now in milliseconds since 1970 */
-  set(id: number, sums: ConversationSums, now: number): void {
+  /** Sets the sums of a conversation. */
+  set(id: number, sums: ConversationSums): void {
     const { requests, net, lastRequest, model, paid, lastStatus, agent, days } = sums;
-    const oldest = dayOf(now) - KEPT_DAYS + 1;
+    const oldest = dayOf(this.tables.now()) - KEPT_DAYS + 1;
     this.sums.write(SET_SUMS, id, requests, net, lastRequest, model, paid, lastStatus, agent);
     for (const [day, ofDay] of Object.entries(days))
       if (Number(day) >= oldest)

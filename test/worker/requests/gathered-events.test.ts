@@ -223,7 +223,7 @@ describe('the object', () => {
     runInDurableObject(stub, (_, { storage }) => {
       const clock = { now: CAME };
       return work(
-        new RunEvents(new ConversationTables(storage), () => clock.now, vi.fn()),
+        new RunEvents(new ConversationTables(storage, () => clock.now), vi.fn()),
         clock,
         storage.sql,
       );
@@ -255,7 +255,7 @@ describe('the object', () => {
         const transactionSync: DurableObjectStorage['transactionSync'] = (work) =>
           storage.transactionSync(work);
         const begin = () =>
-          new RunEvents(new ConversationTables({ sql, transactionSync }), () => now, vi.fn());
+          new RunEvents(new ConversationTables({ sql, transactionSync }, () => now), vi.fn());
         let object = begin();
         for (const { batch, after, fails, restarts } of steps) {
           if (restarts) object = begin();

@@ -369,11 +369,14 @@ describe('events in the object', () => {
         cursors.push(cursor as never);
         return cursor;
       };
-      const tables = new ConversationTables({
-        sql: { exec } as unknown as SqlStorage,
-        transactionSync: (work) => work(),
-      });
-      const runs = new RunEvents(tables, () => 0, vi.fn());
+      const tables = new ConversationTables(
+        {
+          sql: { exec } as unknown as SqlStorage,
+          transactionSync: (work) => work(),
+        },
+        () => 0,
+      );
+      const runs = new RunEvents(tables, vi.fn());
       const rowsOf = (...events: ReturnType<typeof endedRun>[]) => {
         cursors = [];
         runs.add(batchOf(...events));

@@ -353,13 +353,11 @@ describe('a look at many candidates', () => {
       });
       const bills = new BillLedger(tables, {
         requests: { sums: () => NO_SUMS, days: () => ({}) },
-        now: () => 0,
         spent: () => undefined,
       });
       const chain = new MemoryChain(
         { tables, state: new ConversationState(tables), bills },
         {
-          now: () => 0,
           log: () => undefined,
           logName: () => '',
           making: () => [],
