@@ -12,24 +12,12 @@ const IF_ABSENT: R2PutOptions = { onlyIf: { etagDoesNotMatch: '*' } };
 /** R2's maximum of keys per deletion and per listing. */
 const BATCH = 1000;
 
-/** A page of a listing: objects by name, in key order. */
-interface ListedNames {
-  readonly objects: readonly ListedName[];
-  readonly more: boolean;
-}
-
 interface ListedName {
   readonly name: string;
   readonly size: number;
   readonly uploaded: Date;
   /** Empty unless the listing asks for it. */
   readonly metadata: Readonly<Record<string, string>>;
-}
-
-interface ListOptions {
-  /** The last name of the page before. */
-  readonly after?: string | undefined;
-  readonly withMetadata?: boolean;
 }
 
 /** Times are in milliseconds since the epoch. */
@@ -157,32 +145,35 @@ export class TenantBucket {
     }
   }
 
-  /** A page of names. @param beginning of the names */
+  /**
+   * A page of a listing: objects by name, in key order.
+   *
+   * @param beginning of the names
+   * @param after the last name of the page before; empty: from the first
+   */
   async list(
     beginning: string,
     limit: number,
-    { after, withMetadata = false }: ListOptions = {},
-  ): Promise<ListedNames> {
+    after = '',
+    withMetadata = false,
+  ): Promise<{ readonly objects: readonly ListedName[]; readonly more: boolean }> {
     const objects: ListedName[] = [];
-    for (let start = after; ; start = objects.at(-1)?.name) {
+    for (let start = after; ; start = objects.at(-1)?.name ?? after) {
       const listed = await storing(() =>
         this.bucket.list({
           prefix: this.key(beginning),
           limit: limit - objects.length,
-          ...(start === undefined ? {} : { startAfter: this.key(start) }),
+          ...(start === '' ? {} : { startAfter: this.key(start) }),
           ...(withMetadata ? { include: ['customMetadata'] } : {}),
         }),
       );
-      objects.push(...listed.objects.map((object) => this.listedName(object)));
+      for (const { key, size, uploaded, customMetadata = {} } of listed.objects)
+        objects.push({ name: key.slice(this.prefix.length), size, uploaded, metadata: customMetadata });
       // With metadata R2 may return fewer than it could
       // (https://developers.cloudflare.com/r2/api/workers/workers-api-reference/#r2listoptions).
       if (!listed.truncated || objects.length >= limit || listed.objects.length === 0)
         return { objects, more: listed.truncated };
     }
-  }
-
-  private listedName({ key, size, uploaded, customMetadata }: R2Object): ListedName {
-    return { name: key.slice(this.prefix.length), size, uploaded, metadata: customMetadata ?? {} };
   }
 
   private key(name: string): string {

@@ -4,6 +4,7 @@ import type { Env } from '../config.ts';
 import { InvariantError } from '../lib/invariant-error.ts';
 import { type StoreError, storing } from '../lib/store-error.ts';
 import { type Log, logCaught } from '../log.ts';
+import type { ConversationName } from './conversation/names.ts';
 import type { ConversationApi } from './conversation/remote.ts';
 import type { MetricsObject } from './metrics/object.ts';
 import type { Remote } from './remote.ts';
@@ -16,10 +17,9 @@ export type MetricsStub = Remote<Pick<MetricsObject, 'add' | 'read'>>;
 export type TenantMemoryStub = Remote<TenantApi>;
 export type RegisterStub = Remote<RegisterApi>;
 
-/** @param name from `conversationName` */
 export function conversationMemory<Material>(
   env: Env,
-  name: string,
+  name: ConversationName,
   log: Log,
 ): ObjectCaller<ConversationMemoryStub<Material>> {
   return callerOf(env.CONVERSATION_MEMORY, name, log);

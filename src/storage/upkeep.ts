@@ -9,6 +9,7 @@
  */
 import type { TenantLru } from '../lib/lru.ts';
 import { type Log, logCaught } from '../log.ts';
+import type { ConversationName } from './conversation/names.ts';
 
 /** How long what storage has said is relied on, in milliseconds (docs/design.md#7-storage). */
 export const TRUST_MS = 5 * 60_000;
@@ -24,8 +25,7 @@ const LAST = '';
 
 /** Something that a request relied on, and how to have it confirmed. */
 interface Fact {
-  /** See `conversationName`. */
-  readonly conversation: string;
+  readonly conversation: ConversationName;
   /** When storage was asked, in milliseconds since the epoch. */
   readonly at: number;
   /** One for each time that the request has noted it. */
@@ -86,8 +86,8 @@ export class RequestUpkeep {
     this.upkeep = upkeep;
   }
 
-  /** @param conversation see `conversationName`; empty without one */
-  of(conversation: string): ConversationUpkeep {
+  /** @param conversation empty without one */
+  of(conversation: ConversationName): ConversationUpkeep {
     return {
       rely: (name, at, confirm) =>
         this.add(`${conversation} ${name}`, { conversation, at, confirms: [confirm] }),

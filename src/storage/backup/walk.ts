@@ -221,15 +221,13 @@ export class TenantWalk {
   ): Promise<readonly string[]> {
     if (kind === 'archive')
       return this.ports.conversation(conversation)((stub) => stub.archive.packsAfter(after, MOST_OBJECTS));
-    const { objects } = await this.bucket.list(objectsOf(kind, conversation), MOST_OBJECTS, {
-      after: after || undefined,
-    });
+    const { objects } = await this.bucket.list(objectsOf(kind, conversation), MOST_OBJECTS, after);
     return objects.map(({ name }) => name);
   }
 
   /** Goes through all objects of the tenant, so that none of a new kind is forgotten. */
   private async refs(after: string): Promise<Step> {
-    const { objects, more } = await this.bucket.list('', LISTED, { after: after || undefined });
+    const { objects, more } = await this.bucket.list('', LISTED, after);
     const names = objects.map(({ name }) => name);
     const unknown = names.find((name) => !isSaved(name));
     if (unknown) throw new InvariantError('an object of R2 is of a kind that is in no backup');

@@ -2,6 +2,9 @@
 
 import { sha256Hex } from '../../tenant/identity.ts';
 
+/** The name of a conversation's object: `{tenant}:{user}:{session}`, without a user `{tenant}::{session}`. */
+export type ConversationName = string;
+
 /** A conversation's id: the caller's own, or a hash of its first messages. */
 export type Session = { readonly id: string } | { readonly hash: string };
 
@@ -17,8 +20,11 @@ export const PASSAGES = { hash: sha256Hex('the passages of a user') } as const s
  */
 const LONGEST_PART = 256;
 
-/** `{tenant}:{user}:{session}`; the user is empty if there is none. */
-export function conversationName(tenantId: string, user: string | undefined, session: Session): string {
+export function conversationName(
+  tenantId: string,
+  user: string | undefined,
+  session: Session,
+): ConversationName {
   // Encoded ids have no `#`, so no caller can name a session made from a hash.
   const name = 'id' in session ? partOf(session.id) : `#${partOf(session.hash)}`;
   return `${userName(tenantId, user ?? '')}:${name}`;
@@ -32,17 +38,13 @@ export function userName(tenantId: string, user: string): string {
 /** The end of the names of the conversations with a user's passages. */
 export const OF_PASSAGES = `:#${PASSAGES.hash}`;
 
-/** The id of the conversation's tenant. @param name from `conversationName` */
-export function tenantIn(name: string): string {
+/** The id of the conversation's tenant. Also finds it in the name of a user. */
+export function tenantIn(name: ConversationName): string {
   return name.slice(0, name.indexOf(':'));
 }
 
-/**
- * The session part of the name, which identifies the conversation among its user's.
- *
- * @param name from `conversationName`
- */
-export function sessionIn(name: string): string {
+/** The session part of the name, which identifies the conversation among its user's. */
+export function sessionIn(name: ConversationName): string {
   return name.slice(name.lastIndexOf(':') + 1);
 }
 
@@ -57,30 +59,18 @@ export function idOfSession(session: string): string {
   );
 }
 
-/**
- * The hash that the session is made of; undefined if a caller named it.
- *
- * @param name from `conversationName`
- */
-export function openingIn(name: string): string | undefined {
+/** The hash that the session is made of; undefined if a caller named it. */
+export function openingIn(name: ConversationName): string | undefined {
   return /^#([^#].*)$/.exec(sessionIn(name))?.[1];
 }
 
-/**
- * A conversation in the log: a digest, since its id is the caller's own words.
- *
- * @param name from `conversationName`
- */
-export function logNameOf(name: string): string {
+/** A conversation in the log: a digest, since its id is the caller's own words. */
+export function logNameOf(name: ConversationName): string {
   return sha256Hex(`log:${name}`).slice(0, 16);
 }
 
-/**
- * The name of the conversation's user; undefined without a user.
- *
- * @param name from `conversationName`
- */
-export function userNameIn(name: string): string | undefined {
+/** The name of the conversation's user; undefined without a user. */
+export function userNameIn(name: ConversationName): string | undefined {
   const user = name.slice(0, name.lastIndexOf(':'));
   return user.endsWith(':') ? undefined : user;
 }
@@ -88,10 +78,11 @@ export function userNameIn(name: string): string | undefined {
 /**
  * The ids that a caller has given to a conversation and its user. Undefined where there is none,
  * and where an id is so long that the name only holds its digest.
- *
- * @param name from `conversationName`
  */
-export function idsIn(name: string): { user: string | undefined; conversation: string | undefined } {
+export function idsIn(name: ConversationName): {
+  user: string | undefined;
+  conversation: string | undefined;
+} {
   const [, user = '', session = ''] = name.split(':');
   return { user: user === '' ? undefined : idOf(user), conversation: idOf(session) };
 }

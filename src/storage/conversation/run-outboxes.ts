@@ -11,6 +11,7 @@ import type { Tenant } from '../../tenant/identity.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { WaitUntil } from '../refs/writer.ts';
+import type { ConversationName } from './names.ts';
 import { bytesOf, type EndedRun, type NewRun, newRun, type RunBatch } from './run-batch.ts';
 
 /** Of a call. Its last event may exceed that, and a row of SQLite has 2 MB. */
@@ -23,13 +24,8 @@ const MOST_BYTES = 8 * 1024 * 1024;
 const GIVEN_MS = 30_000;
 
 interface RunOutboxesPorts {
-  /**
-   * Has a conversation keep events.
-   *
-   * @param conversation see `conversationName`
-   * @throws StoreError
-   */
-  keep(conversation: string, batch: RunBatch): Promise<void>;
+  /** Has a conversation keep events. @throws StoreError */
+  keep(conversation: ConversationName, batch: RunBatch): Promise<void>;
   readonly metrics: Metrics;
   readonly log: Log;
 }
@@ -38,7 +34,7 @@ interface RunOutboxesPorts {
 interface Outgoing {
   readonly key: string;
   readonly tenant: string;
-  readonly conversation: string;
+  readonly conversation: ConversationName;
   readonly begunAt: number;
   runs: NewRun[];
   bytes: number;
@@ -61,8 +57,8 @@ export class RunOutboxes {
     this.ports = ports;
   }
 
-  /** Takes an event. Nothing waits for it. @param conversation see `conversationName` */
-  add(tenant: Tenant, conversation: string, ended: EndedRun, waitUntil: WaitUntil): void {
+  /** Takes an event. Nothing waits for it. */
+  add(tenant: Tenant, conversation: ConversationName, ended: EndedRun, waitUntil: WaitUntil): void {
     this.giveUp(waitUntil);
     if (this.bytes > MOST_BYTES) {
       this.ports.log('warn', 'an event of a request is lost, since storage does not answer');

@@ -5,20 +5,17 @@
  */
 import { sha256Hex, type Tenant } from '../../tenant/identity.ts';
 import { SealedBucket } from '../sealed-bucket.ts';
+import type { ConversationName } from './names.ts';
 
 /** Messages of kept rounds, each by an id; views that versions up to 0.9 have captured. */
 export const OBJECT_KINDS = ['capture', 'rounds'] as const;
 
-/**
- * How the names of a conversation's objects begin.
- *
- * @param conversation see `conversationName`
- */
-export function objectsOf(kind: (typeof OBJECT_KINDS)[number], conversation: string): string {
+/** How the names of a conversation's objects begin. */
+export function objectsOf(kind: (typeof OBJECT_KINDS)[number], conversation: ConversationName): string {
   return `${kind}_${sha256Hex(conversation)}_`;
 }
 
-/** A conversation's kept rounds. @param conversation see `conversationName` */
-export function roundsIn(bucket: R2Bucket, tenant: Tenant, conversation: string): SealedBucket {
+/** A conversation's kept rounds. */
+export function roundsIn(bucket: R2Bucket, tenant: Tenant, conversation: ConversationName): SealedBucket {
   return new SealedBucket(bucket, tenant, 'rounds', objectsOf('rounds', conversation));
 }

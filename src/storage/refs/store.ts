@@ -121,7 +121,7 @@ export class RefStore {
     after: string | undefined,
     log: Log,
   ): Promise<{ refs: ListedRef[]; more: boolean }> {
-    const { objects, more } = await this.bucket.list(REF, limit, { after, withMetadata: true });
+    const { objects, more } = await this.bucket.list(REF, limit, after, true);
     const refs = objects.map(async ({ name, size, uploaded, metadata }) => ({
       ref: name,
       storedBytes: size,

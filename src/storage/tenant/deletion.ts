@@ -9,7 +9,7 @@
 import type { Env } from '../../config.ts';
 import type { Log } from '../../log.ts';
 import type { TenantBucket } from '../bucket.ts';
-import { sessionIn, userNameIn } from '../conversation/names.ts';
+import { type ConversationName, sessionIn, userNameIn } from '../conversation/names.ts';
 import type { Left } from '../conversation/remote.ts';
 import { OBJECT_KINDS, objectsOf } from '../conversation/sealed-objects.ts';
 import {
@@ -57,13 +57,12 @@ async function atUser(
 /**
  * Deletes the data in a conversation's object, its archive, and its other objects in R2.
  *
- * @param name see `conversationName`
  * @param unusedSince see `ConversationApi.leave`
  * @throws if R2 or the object fails; the call can be repeated
  */
 export async function clearConversation(
   bucket: TenantBucket,
-  name: string,
+  name: ConversationName,
   call: ObjectCaller<ConversationMemoryStub>,
   unusedSince?: number,
 ): Promise<Left> {
@@ -135,7 +134,7 @@ async function eraseConversation(ground: Ground, conversation: NotedConversation
 }
 
 async function erasePage({ bucket, rows }: Ground, erasure: Erasure): Promise<void> {
-  const { objects, more } = await bucket.list('', PAGE, { after: erasure.after || undefined });
+  const { objects, more } = await bucket.list('', PAGE, erasure.after);
   const due = objects.filter(({ uploaded }) => uploaded.getTime() <= erasure.before);
   await bucket.delete(due.map(({ name }) => name));
   const last = objects.at(-1)?.name;

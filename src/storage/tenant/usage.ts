@@ -15,6 +15,7 @@ import {
   type SumsByDay,
 } from '../../memory/run/day-sums.ts';
 import type { TrialSums, TriedConversation } from '../../memory/run/trials.ts';
+import type { ConversationName } from '../conversation/names.ts';
 import type { ConversationSums } from '../conversation/sum-reports.ts';
 import { insertInto, type LazyTables, type Tables } from '../tables.ts';
 
@@ -43,9 +44,7 @@ const SCHEMA = `
 `;
 
 /** What 0.9 and earlier lack. */
-const PAID = 'paid INTEGER';
-const LAST_STATUS = 'last_status INTEGER';
-const AGENT = 'agent TEXT';
+const ADDED_SUMS = ['paid INTEGER', 'last_status INTEGER', 'agent TEXT'] as const;
 
 const SUMS = ['requests', 'net', 'last_request', 'model', 'paid', 'last_status', 'agent'] as const;
 
@@ -57,9 +56,7 @@ const SUMS_SCHEMA = `
     net INTEGER,
     last_request INTEGER,
     model TEXT,
-    ${PAID},
-    ${LAST_STATUS},
-    ${AGENT}
+    ${ADDED_SUMS.join(',\n    ')}
   );
   ${['requests', 'net', 'last_request', 'paid']
     .map((name) => `CREATE INDEX IF NOT EXISTS sums_by_${name} ON conversation_sums (${name});`)
@@ -91,8 +88,7 @@ const DAYS = `day IN
 
 /** A conversation with its sums of some days. */
 export interface UsedConversation {
-  /** See `conversationName`. */
-  readonly name: string;
+  readonly name: ConversationName;
   /** Of its newest request. */
   readonly model: string | null;
   readonly sums: Readonly<typeof NO_DAY_SUMS>;
@@ -104,7 +100,7 @@ export class UsageRows {
 
   constructor(tables: Tables) {
     this.tables = tables.lazy(['day_sums'], SCHEMA, { added: ADDED });
-    this.sums = tables.lazy(['conversation_sums'], SUMS_SCHEMA, { added: [PAID, LAST_STATUS, AGENT] });
+    this.sums = tables.lazy(['conversation_sums'], SUMS_SCHEMA, { added: ADDED_SUMS });
   }
 
   /** Rows of conversations, to be joined to the rows of `TenantRows`; none before the first one. */
