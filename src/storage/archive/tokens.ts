@@ -58,15 +58,12 @@ function folded(token: string, letters: Map<string, string>): string {
 function foldedLetter(letter: string): string {
   if (IS_MARK.test(letter)) return '';
   const [base = ''] = letter.normalize('NFD');
-  return inLowerCase(inUpperCase(IS_LATIN.test(base) ? base : letter));
+  const chosen = IS_LATIN.test(base) ? base : letter;
+  const upper = unlessLonger(chosen.toUpperCase(), chosen);
+  return unlessLonger(upper.toLowerCase(), upper);
 }
 
-function inUpperCase(letter: string): string {
-  const upper = letter.toUpperCase();
-  return upper.length === letter.length ? upper : letter;
-}
-
-function inLowerCase(letter: string): string {
-  const lower = letter.toLowerCase();
-  return lower.length === letter.length ? lower : letter;
+/** Another case of a letter, but not one of several letters. */
+function unlessLonger(changed: string, letter: string): string {
+  return changed.length === letter.length ? changed : letter;
 }

@@ -258,19 +258,17 @@ export class MemoryChain implements StoredPart {
     const memory = round
       ? this.pins.memory(request, round.hash, lineage)
       : this.rows.longest(strategyHash, boundaries);
-    const previous = round?.previous == null ? null : (this.pins.of(round.previous, strategyHash) ?? null);
+    const here = round && this.pins.of(round.hash, strategyHash);
+    const before = round?.previous == null ? undefined : this.pins.of(round.previous, strategyHash);
     // A version that an isolate remembers is confirmed by this, and claimed no more.
     if (memory) this.continues();
     if (lineage !== null && memory) this.lineages.use(lineage, undefined, this.tables.now());
     return {
       memory,
-      moved: round !== undefined && (memory?.memory_id ?? null) !== previous,
+      moved: round !== undefined && (memory?.memory_id ?? null) !== (before?.memory_id ?? null),
       health: this.lineages.health(lineage).state,
       ...(!memory && this.isUnlinked() ? { unlinked: true } : {}),
-      digest: {
-        here: round ? this.pins.digestOf(round.hash, strategyHash) : null,
-        before: round?.previous == null ? null : this.pins.digestOf(round.previous, strategyHash),
-      },
+      digest: { here: here?.digest_hash ?? null, before: before?.digest_hash ?? null },
       known: lineage !== null && this.rows.anyCompleted(strategyHash, lineage),
     };
   }

@@ -8,7 +8,12 @@ import type { MemoryRows } from './rows.ts';
 
 const KEPT_PINS = 500;
 
-type Pin = { memory_id: number | null; digest_hash: string | null };
+interface Pin {
+  /** The id of a row; null: none. */
+  readonly memory_id: number | null;
+  /** The hash up to which its digest reaches. Empty: no digest; null: not decided. */
+  readonly digest_hash: string | null;
+}
 
 export class Pins {
   private readonly table: LazyTables;
@@ -27,22 +32,21 @@ export class Pins {
    */
   memory({ strategyHash, boundaries }: FindRequest, round: string, lineage: string | null): Memory | null {
     const pin = this.of(round, strategyHash);
-    if (pin === null) return null;
-    const kept = pin === undefined ? null : this.rows.longest(strategyHash, boundaries, { only: pin });
+    if (pin?.memory_id === null) return null;
+    const kept = pin && this.rows.longest(strategyHash, boundaries, { only: pin.memory_id });
     if (kept) return kept;
     const memory = this.rows.longest(strategyHash, boundaries);
     if (lineage !== null) this.pin(round, strategyHash, lineage, memory?.memory_id ?? null, 'REPLACE');
     return memory;
   }
 
-  /** The id of the pinned row; null: pinned to none; undefined: not pinned. */
-  of(round: string, strategyHash: string): number | null | undefined {
-    return this.pinOf(round, strategyHash)?.memory_id;
-  }
-
-  /** The hash up to which a round's digest reaches. Empty: no digest; null: not decided. */
-  digestOf(round: string, strategyHash: string): string | null {
-    return this.pinOf(round, strategyHash)?.digest_hash ?? null;
+  /** What a round uses; undefined: it is not pinned. */
+  of(round: string, strategyHash: string): Pin | undefined {
+    return this.table.first<Pin>(
+      'SELECT memory_id, digest_hash FROM pins WHERE round_hash = ? AND strategy_hash = ?',
+      round,
+      strategyHash,
+    );
   }
 
   /** Sets that hash, unless it is set. */
@@ -70,14 +74,6 @@ export class Pins {
   /** Has a round decide again. */
   release(round: string, strategyHash: string): void {
     this.table.change('DELETE FROM pins WHERE round_hash = ? AND strategy_hash = ?', round, strategyHash);
-  }
-
-  private pinOf(round: string, strategyHash: string): Pin | undefined {
-    return this.table.first<Pin>(
-      'SELECT memory_id, digest_hash FROM pins WHERE round_hash = ? AND strategy_hash = ?',
-      round,
-      strategyHash,
-    );
   }
 
   private pin(
