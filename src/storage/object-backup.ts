@@ -121,7 +121,7 @@ export class ObjectBackup {
 
   constructor(tables: Tables) {
     this.tables = tables;
-    this.aside = tables.lazy(['put_aside'], SCHEMA, { passing: true });
+    this.aside = tables.lazy(SCHEMA, { passing: true });
   }
 
   save(place: SavePlace | null, rules: RowRules = {}): SavedPart | null {

@@ -12,6 +12,9 @@ type Bound = SqlStorageValue | Uint8Array | readonly (string | number)[];
 /** A condition on a column, with one parameter: the list that has its value. */
 export const AMONG = 'IN (SELECT value FROM json_each(?))';
 
+/** The names of tables in the statements that make them. */
+const MADE = /CREATE (?:VIRTUAL )?TABLE (?:IF NOT EXISTS )?(\w+)/g;
+
 /** What else is known of tables that are made or found. */
 interface TableHooks {
   /** Called before they are made. */
@@ -42,11 +45,10 @@ export class Tables {
   /**
    * Tables that are made together.
    *
-   * @param names of all of them; the first one shows whether they exist
-   * @param schema the statements that make them
+   * @param schema the statements that make them; the first one shows whether they exist
    */
-  lazy(names: readonly [string, ...string[]], schema: string, hooks?: TableHooks): LazyTables {
-    const tables = new LazyTables(this, names, schema, hooks);
+  lazy(schema: string, hooks?: TableHooks): LazyTables {
+    const tables = new LazyTables(this, schema, hooks);
     this.all.push(tables);
     return tables;
   }
@@ -85,21 +87,19 @@ export class LazyTables implements StoredPart {
   private readonly sql: SqlStorage;
   /** See `Tables`. */
   readonly now: () => number;
-  readonly names: readonly [string, ...string[]];
+  readonly names: readonly string[];
+  /** Of the first one. */
+  private readonly name: string;
   private readonly schema: string;
   private readonly hooks: TableHooks;
   /** Undefined before the first look. */
   private isThere: boolean | undefined;
 
-  constructor(
-    { sql, now }: Pick<Tables, 'sql' | 'now'>,
-    names: readonly [string, ...string[]],
-    schema: string,
-    hooks: TableHooks = {},
-  ) {
+  constructor({ sql, now }: Pick<Tables, 'sql' | 'now'>, schema: string, hooks: TableHooks = {}) {
     this.sql = sql;
     this.now = now;
-    this.names = names;
+    this.names = Array.from(schema.matchAll(MADE), ([, name = '']) => name);
+    this.name = this.names[0] ?? '';
     this.schema = schema;
     this.hooks = hooks;
   }
@@ -168,7 +168,7 @@ export class LazyTables implements StoredPart {
    */
   ofKeys<Row>(keys: readonly string[], column: string, columns: string): (Row | null)[] {
     const rows = this.all<Row & { ofKey: string }>(
-      `SELECT ${column} AS ofKey, ${columns} FROM ${this.names[0]} WHERE ${column} ${AMONG}`,
+      `SELECT ${column} AS ofKey, ${columns} FROM ${this.name} WHERE ${column} ${AMONG}`,
       keys,
     );
     const byKey = new Map(rows.map(({ ofKey, ...row }) => [ofKey, row as Row]));
@@ -191,14 +191,14 @@ export class LazyTables implements StoredPart {
    *
    * @param ifThere what becomes of a row with the same key; absent: there is none
    */
-  insert(row: Readonly<Record<string, Bound>>, ifThere?: 'IGNORE' | 'REPLACE', table = this.names[0]): void {
+  insert(row: Readonly<Record<string, Bound>>, ifThere?: 'IGNORE' | 'REPLACE', table = this.name): void {
     this.write(insertInto(table, Object.keys(row), ifThere), ...Object.values(row));
   }
 
   /** Deletes all rows of the first table but the newest. @param id its column that ascends */
   keepNewest(most: number, id: string): void {
-    const [table] = this.names;
-    this.change(`DELETE FROM ${table} WHERE ${id} <= (SELECT max(${id}) FROM ${table}) - ?`, most);
+    const { name } = this;
+    this.change(`DELETE FROM ${name} WHERE ${id} <= (SELECT max(${id}) FROM ${name}) - ?`, most);
   }
 
   /** Deletes all rows. */
@@ -232,7 +232,7 @@ export class LazyTables implements StoredPart {
 
   /** Looks for them. The tables of an earlier version become the present ones, or are dropped. */
   private find(): boolean {
-    const [name] = this.names;
+    const { name } = this;
     const { oldest, added = [], retired = [] } = this.hooks;
     const columns = this.sql.exec<{ name: string }>('SELECT name FROM pragma_table_info(?)', name).toArray();
     const has = (column: string) => columns.some(({ name }) => column === name);
@@ -265,11 +265,7 @@ export interface MemoryTables extends Tables {
   /** Whether there is a memory. */
   exists(): boolean;
   /** Tables of a part of the memory. See `lazy`. @param retired see `TableHooks` */
-  lazyOfMemory(
-    names: readonly [string, ...string[]],
-    schema: string,
-    retired?: readonly string[],
-  ): LazyTables;
+  lazyOfMemory(schema: string, retired?: readonly string[]): LazyTables;
 }
 
 /**

@@ -77,10 +77,7 @@ export interface PageLimits {
   readonly bytes: number;
 }
 
-const TABLES = ['archive_messages', 'archive_generation', 'archive_packs', 'archive_text'] as const;
-
 const SCHEMA = `
-  CREATE TABLE IF NOT EXISTS archive_generation (generation TEXT NOT NULL);
   CREATE TABLE IF NOT EXISTS archive_messages (
     archived_id INTEGER PRIMARY KEY AUTOINCREMENT,
     message_key TEXT NOT NULL UNIQUE,
@@ -92,6 +89,7 @@ const SCHEMA = `
     answer_digest TEXT,
     created INTEGER NOT NULL
   );
+  CREATE TABLE IF NOT EXISTS archive_generation (generation TEXT NOT NULL);
   CREATE TABLE IF NOT EXISTS archive_packs (pack TEXT PRIMARY KEY) WITHOUT ROWID;
   CREATE VIRTUAL TABLE IF NOT EXISTS archive_text USING fts5(text, tokenize = 'unicode61 remove_diacritics 2');
 `;
@@ -109,8 +107,8 @@ export class ArchiveRows implements StoredPart {
 
   constructor(tables: MemoryTables) {
     this.tables = tables;
-    this.own = tables.lazyOfMemory(TABLES, SCHEMA);
-    this.left = tables.lazyOfMemory(['archive_leaving'], LEAVING);
+    this.own = tables.lazyOfMemory(SCHEMA);
+    this.left = tables.lazyOfMemory(LEAVING);
     this.vectors = new VectorRows(tables, () => this.exists());
   }
 

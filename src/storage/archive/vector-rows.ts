@@ -45,12 +45,10 @@ const MOST_VECTORS = 20_000;
 /** How often a message is refused before it stays without a vector. */
 const MOST_TRIES = 3;
 
-const TABLES = ['archive_vectors', 'archive_embedding', 'archive_unembedded'] as const;
-
 const SCHEMA = `
+  CREATE TABLE archive_vectors (archived_id INTEGER PRIMARY KEY, vector BLOB NOT NULL);
   CREATE TABLE archive_embedding (model TEXT NOT NULL, dimensions INTEGER, queued_to INTEGER NOT NULL);
   CREATE TABLE archive_unembedded (archived_id INTEGER PRIMARY KEY, tries INTEGER NOT NULL DEFAULT 0);
-  CREATE TABLE archive_vectors (archived_id INTEGER PRIMARY KEY, vector BLOB NOT NULL);
 `;
 
 /** The row of `archive_embedding`. */
@@ -69,7 +67,7 @@ export class VectorRows {
   /** @param hasArchive whether anything was ever archived */
   constructor(tables: MemoryTables, hasArchive: () => boolean) {
     this.tables = tables;
-    this.table = tables.lazyOfMemory(TABLES, SCHEMA);
+    this.table = tables.lazyOfMemory(SCHEMA);
     this.hasArchive = hasArchive;
   }
 

@@ -44,7 +44,7 @@ export class ColdReturns {
   private readonly requests: RunEvents;
 
   constructor(tables: ConversationTables, requests: RunEvents) {
-    this.table = tables.lazy([TABLE], SCHEMA);
+    this.table = tables.lazy(SCHEMA);
     this.requests = requests;
   }
 

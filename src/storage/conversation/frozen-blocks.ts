@@ -28,7 +28,7 @@ export class FrozenBlocks {
   readonly table: LazyTables;
 
   constructor(tables: ConversationTables) {
-    this.table = tables.lazyOfMemory([TABLE], SCHEMA);
+    this.table = tables.lazyOfMemory(SCHEMA);
   }
 
   /** The blocks that are frozen at a point, of these labels. */

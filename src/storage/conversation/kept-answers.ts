@@ -90,7 +90,7 @@ export class KeptAnswerRows {
   readonly table: LazyTables;
 
   constructor(tables: ConversationTables) {
-    this.table = tables.lazy([TABLE], SCHEMA, { oldest: 'gone_with' });
+    this.table = tables.lazy(SCHEMA, { oldest: 'gone_with' });
   }
 
   /** The row of each key; null if there is none. */

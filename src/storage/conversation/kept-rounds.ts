@@ -75,7 +75,7 @@ export class KeptRoundsRows {
   readonly table: LazyTables;
 
   constructor(tables: ConversationTables) {
-    this.table = tables.lazy([TABLE], SCHEMA, { oldest: 'gone_at' });
+    this.table = tables.lazy(SCHEMA, { oldest: 'gone_at' });
   }
 
   /** The rounds of each key; null if there are none. */

@@ -70,7 +70,7 @@ export class OutputDigests<Material> implements StoredPart {
 
   constructor(tables: ConversationTables, ports: DigestPorts<Material>) {
     this.tables = tables;
-    this.table = tables.lazyOfMemory([TABLE], SCHEMA, RETIRED);
+    this.table = tables.lazyOfMemory(SCHEMA, RETIRED);
     this.ports = ports;
   }
 

@@ -96,7 +96,7 @@ export class RunEvents {
   constructor(tables: ConversationTables, missed: (misses: readonly CacheMiss[]) => void) {
     this.missed = missed;
     this.conversation = tables;
-    this.tables = tables.lazy(['run_events', 'run_parts'], SCHEMA, { oldest: 'tally', added: ADDED });
+    this.tables = tables.lazy(SCHEMA, { oldest: 'tally', added: ADDED });
   }
 
   /** The sums of the bills of all requests. */

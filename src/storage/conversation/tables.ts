@@ -83,8 +83,8 @@ const BESIDE_MEMORY: ReadonlySet<keyof StateValues> = new Set(['told_at', 'bill_
  * made after these and go with them.
  */
 export class ConversationTables extends Tables implements MemoryTables {
-  private readonly state = this.lazy(['state'], STATE);
-  readonly versions = this.lazy(['memories', 'pins', 'lineages'], SCHEMA, {
+  private readonly state = this.lazy(STATE);
+  readonly versions = this.lazy(SCHEMA, {
     oldest: 'lineage',
     added: ['signed TEXT', 'lost INTEGER NOT NULL DEFAULT 0'],
     retired: ['lease', 'lease_ms', 'lease_until', 'retry_interval_ms'],
@@ -93,12 +93,8 @@ export class ConversationTables extends Tables implements MemoryTables {
   /** When everything was deleted, in milliseconds. Known while the object lives. */
   private deletedAt = 0;
 
-  lazyOfMemory(
-    names: readonly [string, ...string[]],
-    schema: string,
-    retired: readonly string[] = [],
-  ): LazyTables {
-    const tables = this.lazy(names, schema, { making: () => this.make(), retired });
+  lazyOfMemory(schema: string, retired: readonly string[] = []): LazyTables {
+    const tables = this.lazy(schema, { making: () => this.make(), retired });
     this.ofMemory.push(tables);
     return tables;
   }

@@ -25,7 +25,7 @@ export class MetricsObject extends DurableObject<Env> {
   // A field, since remote callers can't reach it and tests can replace it.
   protected now: () => number = Date.now;
 
-  private readonly tables = new Tables(this.ctx.storage).lazy(['totals', 'batches'], SCHEMA);
+  private readonly tables = new Tables(this.ctx.storage).lazy(SCHEMA);
 
   /** Adds a batch, unless it has been added before. */
   add({ id, counts }: Batch): void {

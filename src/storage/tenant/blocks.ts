@@ -79,7 +79,7 @@ export class BlockRows {
   private readonly table: LazyTables;
 
   constructor(tables: Tables) {
-    this.table = tables.lazy(['block_versions'], SCHEMA);
+    this.table = tables.lazy(SCHEMA);
   }
 
   /** All blocks, by label. */

@@ -73,7 +73,7 @@ export class CallerRows {
   private readonly tables: LazyTables;
 
   constructor(tables: Tables) {
-    this.tables = tables.lazy(['callers', 'seen_tenants', 'register_version'], SCHEMA);
+    this.tables = tables.lazy(SCHEMA);
   }
 
   /** All registered callers; null if they are the same as in a version. */

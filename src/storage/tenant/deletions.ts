@@ -35,7 +35,7 @@ export class Deletions {
   private readonly table: LazyTables;
 
   constructor(tables: Tables) {
-    this.table = tables.lazy(['deletions'], SCHEMA);
+    this.table = tables.lazy(SCHEMA);
   }
 
   /** Whether there may be a backup. */

@@ -61,7 +61,7 @@ export class TenantRows {
   readonly usage: UsageRows;
 
   constructor(tables: Tables) {
-    this.tables = tables.lazy(['conversations', 'uses', 'erasure'], SCHEMA);
+    this.tables = tables.lazy(SCHEMA);
     this.usage = new UsageRows(tables);
   }
 

@@ -9,7 +9,7 @@ export class SignOuts {
   private readonly tables: LazyTables;
 
   constructor(tables: Tables) {
-    this.tables = tables.lazy(['sign_outs'], SCHEMA, { passing: true });
+    this.tables = tables.lazy(SCHEMA, { passing: true });
   }
 
   /** @param at in milliseconds: sign-ins that began until then are over */

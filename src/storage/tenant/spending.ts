@@ -110,7 +110,7 @@ export class SpendingRows {
   private readonly tables: LazyTables;
 
   constructor(tables: Tables) {
-    this.tables = tables.lazy(['spend_calls', 'spend_days', 'caller_state'], SCHEMA);
+    this.tables = tables.lazy(SCHEMA);
   }
 
   /** Reserves what a call may spend, if the limits allow it. */

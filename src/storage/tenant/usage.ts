@@ -99,8 +99,8 @@ export class UsageRows {
   private readonly sums: LazyTables;
 
   constructor(tables: Tables) {
-    this.tables = tables.lazy(['day_sums'], SCHEMA, { added: ADDED });
-    this.sums = tables.lazy(['conversation_sums'], SUMS_SCHEMA, { added: ADDED_SUMS });
+    this.tables = tables.lazy(SCHEMA, { added: ADDED });
+    this.sums = tables.lazy(SUMS_SCHEMA, { added: ADDED_SUMS });
   }
 
   /** Rows of conversations, to be joined to the rows of `TenantRows`; none before the first one. */

@@ -18,7 +18,7 @@ const SCHEMA =
 /** The methods are documented in `UserApi`. */
 export class UserMemoryObject extends SavedObject implements UserApi {
   protected override readonly tables = new Tables(this.ctx.storage);
-  private readonly table = this.tables.lazy(['summaries'], SCHEMA, { oldest: 'since' });
+  private readonly table = this.tables.lazy(SCHEMA, { oldest: 'since' });
 
   protected override readonly backup = new ObjectBackup(this.tables);
 

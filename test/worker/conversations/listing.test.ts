@@ -42,7 +42,7 @@ describe('a list of many conversations', () => {
             return cursor;
           },
         } as SqlStorage;
-        const tables = new LazyTables({ sql: counting, now: Date.now }, ['conversations'], '');
+        const tables = new LazyTables({ sql: counting, now: Date.now }, 'CREATE TABLE conversations');
         tables.exists();
         cursors.length = 0;
         const asked: ListQuery = { sort: 'used', order: 'desc', text: '', ...query };

@@ -28,7 +28,7 @@ const namesIn = ({ sql }: DurableObjectStorage): string[] =>
 describe('tables', () => {
   it('are made by the first write alone', () =>
     inStorage((storage) => {
-      const notes = new Tables(storage).lazy(['notes'], NOTES);
+      const notes = new Tables(storage).lazy(NOTES);
       expect(notes.exists()).toBe(false);
       notes.clear();
       expect(namesIn(storage)).toEqual([]);
@@ -41,7 +41,7 @@ describe('tables', () => {
   it('are made again after a transaction that has made them and failed', () =>
     inStorage((storage) => {
       const tables = new Tables(storage);
-      const notes = tables.lazy(['notes'], NOTES);
+      const notes = tables.lazy(NOTES);
       const failing = () => {
         notes.make();
         throw new Error('full');
@@ -55,7 +55,7 @@ describe('tables', () => {
   it('are looked for again after all were deleted', () =>
     runInDurableObject(env.CONVERSATION_MEMORY.getByName(`tables ${made++}`), async (_, { storage }) => {
       const tables = new Tables(storage);
-      const notes = tables.lazy(['notes'], NOTES);
+      const notes = tables.lazy(NOTES);
       notes.make();
       await storage.deleteAll();
       tables.forget();
@@ -68,7 +68,7 @@ describe('tables', () => {
       storage.sql.exec("INSERT INTO notes (note) VALUES ('early')");
       const hooks = { oldest: 'note', added: ['since INTEGER NOT NULL DEFAULT 0', 'note TEXT'] } as const;
       for (const _ of ['migrated', 'found']) {
-        expect(new Tables(storage).lazy(['notes'], NOTES, hooks).exists()).toBe(true);
+        expect(new Tables(storage).lazy(NOTES, hooks).exists()).toBe(true);
         expect(storage.sql.exec('SELECT * FROM notes').toArray()).toEqual([{ note: 'early', since: 0 }]);
       }
     }));
@@ -77,7 +77,7 @@ describe('tables', () => {
     inStorage((storage) => {
       storage.sql.exec(`${NOTES}; INSERT INTO notes (note) VALUES ('early')`);
       const later = 'CREATE TABLE notes (note TEXT, since INTEGER)';
-      const notes = new Tables(storage).lazy(['notes'], later, { oldest: 'since' });
+      const notes = new Tables(storage).lazy(later, { oldest: 'since' });
       expect(notes.exists()).toBe(false);
       expect(namesIn(storage)).toEqual([]);
       notes.make();
@@ -89,7 +89,7 @@ describe('the tables of a part of the memory', () => {
   it('make the memory’s, and go with them', () =>
     inStorage((storage) => {
       const tables = new ConversationTables(storage);
-      const notes = tables.lazyOfMemory(['notes'], NOTES);
+      const notes = tables.lazyOfMemory(NOTES);
       notes.make();
       expect(tables.exists()).toBe(true);
       expect(namesIn(storage)).toEqual(['lineages', 'memories', 'notes', 'pins']);
@@ -104,7 +104,7 @@ describe('the tables of a part of the memory', () => {
   it('are no trace of a record, which stays when the memory goes', () =>
     inStorage((storage) => {
       const tables = new ConversationTables(storage);
-      const record = tables.lazy(['notes'], NOTES);
+      const record = tables.lazy(NOTES);
       record.make();
       tables.set('told_at', 1);
       expect(tables.exists()).toBe(false);
