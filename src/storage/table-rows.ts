@@ -38,15 +38,6 @@ const PAGE = 1024 * 1024;
 const FEWEST_ROWS = 8;
 const MOST_ROWS = 512;
 
-/** What SQLite knows of a table: its name, and 1 if its rows have no `rowid`. */
-type Known = { readonly name: string; readonly wr: number };
-
-interface Layout {
-  /** The columns that order its rows. */
-  readonly key: readonly string[];
-  readonly columns: readonly string[];
-}
-
 /**
  * A page of rows.
  *
@@ -150,8 +141,12 @@ function savedTables(tables: Tables): string[] {
   return tables.saved().filter((name) => there.some((each) => each.name === name));
 }
 
-function layoutOf(sql: SqlStorage, table: string): Layout {
-  const [known] = sql.exec<Known>('SELECT name, wr FROM pragma_table_list WHERE name = ?', table).toArray();
+/** The columns of a table, and those that order its rows. */
+function layoutOf(sql: SqlStorage, table: string): Record<'key' | 'columns', readonly string[]> {
+  // `wr` is 1 if rows have no `rowid`.
+  const [known] = sql
+    .exec<{ wr: number }>('SELECT wr FROM pragma_table_list WHERE name = ?', table)
+    .toArray();
   const columns = sql
     .exec<{ name: string; type: string; pk: number }>(
       'SELECT name, type, pk FROM pragma_table_info(?)',

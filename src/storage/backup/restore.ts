@@ -21,11 +21,9 @@ type RestorePorts = Pick<WalkPorts, 'bucket' | 'conversation' | 'user' | 'tenant
 /** Why a record is not put back. `later`: of a later version. `incomplete`: see `missing`. */
 export type RestoreFault = RecordFault | 'later' | 'incomplete';
 
-type RestoredKind = SavedWhole['of'] | 'ref' | 'content';
-
 /** How many of a kind, with one fate. */
 export interface Restored {
-  readonly kind: RestoredKind;
+  readonly kind: SavedWhole['of'] | 'ref' | 'content';
   readonly state: Exclude<PutBackState, 'missing' | 'later'>;
   readonly count: number;
 }
@@ -96,9 +94,7 @@ async function restoreOne(
       return state === 'later' ? 'later' : [{ kind: content.of, state, count: 1 }];
     }
     case 'objects':
-      return content.conversation === null
-        ? restoreRefs(content, record, ports)
-        : restoreContents(content, content.conversation, record, ports);
+      return restoreObjects(content, record, ports);
   }
 }
 
@@ -110,43 +106,25 @@ function backupOf({ of, name }: Pick<SavedWhole, 'of' | 'name'>, ports: RestoreP
 }
 
 /** Objects of a conversation are written while its rows are put aside. */
-async function restoreContents(
-  { objects, tenant, backup }: SavedObjects,
-  conversation: string,
+async function restoreObjects(
+  { objects, tenant, conversation, backup, at }: SavedObjects,
   { attachment }: Framed,
   ports: RestorePorts,
-): Promise<readonly Restored[]> {
-  if (!(await ports.conversation(conversation)((stub) => stub.hasAside(backup)))) return [];
-  return write(objects, attachment, tenant, ports, 'content', () => 'restored');
-}
-
-async function restoreRefs(
-  { objects, tenant, at }: SavedObjects,
-  { attachment }: Framed,
-  ports: RestorePorts,
-): Promise<readonly Restored[]> {
-  const refs = objects.map(({ name, users, uploaded }) => ({ ref: name, users, uploaded }));
-  const taken = await ports.tenant(tenant)((stub) => stub.saved.takeRefs(refs, at));
-  return write(objects, attachment, tenant, ports, 'ref', (index) => (taken[index] ? 'restored' : 'deleted'));
-}
-
-async function write(
-  objects: SavedObjects['objects'],
-  attachment: Uint8Array,
-  tenant: string,
-  { bucket, log }: RestorePorts,
-  kind: RestoredKind,
-  fate: (index: number) => 'restored' | 'deleted',
 ): Promise<Restored[]> {
-  const to = new TenantBucket(bucket, { id: tenant });
+  const isRefs = conversation === null;
+  if (!isRefs && !(await ports.conversation(conversation)((stub) => stub.hasAside(backup)))) return [];
+  const refs = objects.map(({ name, users, uploaded }) => ({ ref: name, users, uploaded }));
+  const taken = isRefs && (await ports.tenant(tenant)((stub) => stub.saved.takeRefs(refs, at)));
+  const to = new TenantBucket(ports.bucket, { id: tenant });
   const restored: Restored[] = [];
   let begin = 0;
   for (const [index, { name, bytes, metadata }] of objects.entries()) {
     const content = attachment.subarray(begin, begin + bytes);
     begin += bytes;
-    const state = fate(index);
-    const isNew = state === 'restored' && (await to.create(name, content, log, metadata));
-    restored.push({ kind, state: state === 'restored' && !isNew ? 'kept' : state, count: 1 });
+    let state: Restored['state'] = 'deleted';
+    if (!taken || taken[index])
+      state = (await to.create(name, content, ports.log, metadata)) ? 'restored' : 'kept';
+    restored.push({ kind: isRefs ? 'ref' : 'content', state, count: 1 });
   }
   return restored;
 }
