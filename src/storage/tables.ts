@@ -64,9 +64,9 @@ export class Tables {
   }
 
   /** Runs work in a transaction, which also undoes the tables that it has made. */
-  atOnce(work: () => void): void {
+  atOnce<Result>(work: () => Result): Result {
     try {
-      this.storage.transactionSync(work);
+      return this.storage.transactionSync(work);
     } catch (error) {
       this.forget();
       throw error;

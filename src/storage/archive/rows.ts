@@ -265,9 +265,7 @@ export class ArchiveRows implements StoredPart {
   /** Makes the archive's tables. @returns the generation */
   private make(): string {
     const generation = crypto.randomUUID();
-    this.tables.atOnce(() => {
-      this.own.write('INSERT INTO archive_generation (generation) VALUES (?)', generation);
-    });
+    this.tables.atOnce(() => this.own.insert({ generation }, undefined, 'archive_generation'));
     return generation;
   }
 }

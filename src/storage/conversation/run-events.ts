@@ -132,11 +132,7 @@ export class RunEvents {
   add(batch: RunBatch): void {
     // A deletion may have come while the conversation was reported.
     if (this.areLate(batch) || this.isRepeated(batch)) return;
-    let missed: readonly CacheMiss[] = [];
-    this.conversation.atOnce(() => {
-      missed = this.addNow(batch);
-    });
-    this.missed(missed);
+    this.missed(this.conversation.atOnce(() => this.addNow(batch)));
   }
 
   /** Newest first. @param before only events with a smaller number; null for the newest */
