@@ -2,7 +2,10 @@
 
 import { sha256Hex } from '../../tenant/identity.ts';
 
-/** The name of a conversation's object: `{tenant}:{user}:{session}`, without a user `{tenant}::{session}`. */
+/**
+ * The name of a conversation's object: `{tenant}:{user}:{session}`; the user is empty if there is
+ * none.
+ */
 export type ConversationName = string;
 
 /** A conversation's id: the caller's own, or a hash of its first messages. */

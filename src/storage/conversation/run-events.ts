@@ -25,7 +25,7 @@ import type { ConversationTables } from './tables.ts';
 /** The newest events that are kept, with those that share a row with the oldest of them. */
 export const KEPT_EVENTS = 2_000;
 
-/** The newest events among which an answered array is looked for, with those of the same row. */
+/** The newest events among which an answered array is looked for, and more of the last row. */
 const ANSWERS_LOOKED_AT = 256;
 
 /**

@@ -6,8 +6,8 @@
  * If a write is still unknown then, its content stays in the view in full.
  *
  * Names are HMACs of the content under a key of the tenant, and objects are only created if absent.
- * Missing contents are written six at a time; after 1.5 s the rest stays in full, with a warning. An
- * isolate trusts what it saw written for five minutes (`TRUST_MS`). A manifest only
+ * Missing contents are written six at a time; after 1.5 s the rest stays in full, with a warning.
+ * An isolate trusts what it saw written for five minutes (`TRUST_MS`). A manifest only
  * covers refs that were checked in the request that writes it.
  */
 

@@ -65,7 +65,7 @@ export class TenantMemoryObject extends SavedObject implements TenantApi, Regist
   /** Whether an alarm is set, or none is needed. */
   private watches = false;
   private erasing: Promise<boolean> | undefined;
-  /** When it was reported to the register in this life of the object, in milliseconds since 1970. */
+  /** When the register was last reported to in this life, in milliseconds since 1970. */
   private seenAt = Number.NEGATIVE_INFINITY;
 
   // `TenantApi` and `RegisterApi` document the methods; the class of a part documents its methods.
