@@ -29,8 +29,10 @@ import {
 import { type PreviewWriter, previewTokens } from './preview.ts';
 import type { Removal } from './removal.ts';
 
-/** Services that compaction needs. */
-export interface CompactContext {
+/** What compaction needs: the array, the strategy for it, and services. */
+export interface CompactContext<Strategy extends CompactSettings = CompactSettings> {
+  readonly history: History;
+  readonly strategy: Strategy;
   readonly counter: TokenCounter;
   /** The tenant's refs; undefined without a tenant. */
   readonly refs: RefNamer | undefined;
@@ -86,16 +88,9 @@ const utf8 = new TextEncoder();
  * No replacement is longer than the original, nothing is removed twice, and tools that the caller
  * excluded are left alone.
  */
-export function compactUnit(
-  history: History,
-  unit: Unit,
-  strategy: CompactSettings,
-  context: CompactContext,
-): Removal[] {
-  const outputs = unit.outputs.flatMap((output) => compactOutput(history, output, strategy, context) ?? []);
-  return [...compactInputs(history, unit, strategy, context), ...outputs].sort(
-    (a, b) => a.message - b.message,
-  );
+export function compactUnit(unit: Unit, context: CompactContext): Removal[] {
+  const outputs = unit.outputs.flatMap((output) => compactOutput(output, context) ?? []);
+  return [...compactInputs(unit, context), ...outputs].sort((a, b) => a.message - b.message);
 }
 
 /** Something that may be removed, and its possible replacements. */
@@ -123,22 +118,20 @@ type MarkerStart = Pick<Marker, 'tool' | 'call' | 'reason' | 'ref'>;
  * @param least tokens of the smallest output that is removed
  */
 export function compactOutput(
-  history: History,
   output: Output,
-  strategy: CompactSettings,
   context: CompactContext,
   reason: MarkerReason = 'context_compaction',
-  least: number = strategy.compact_min_tokens,
+  least: number = context.strategy.compact_min_tokens,
 ): Removal | undefined {
-  const message = elementAt(history.messages, output.message);
-  return removeOnce(`${reason} ${least}`, message, strategy, context, () => ({
+  const message = elementAt(context.history.messages, output.message);
+  return removeOnce(`${reason} ${least}`, message, context, () => ({
     ...candidateOf(output, message, context),
     reason,
     least,
     replacements: (marker, facts) => {
       const write = (most: number) =>
         context.writer.write(output.message, () => message.content().text, most);
-      return previewed(outputLine(output, marker, facts), strategy, facts, write);
+      return previewed(outputLine(output, marker, facts), context, facts, write);
     },
   }));
 }
@@ -150,11 +143,11 @@ export function compactOutput(
  */
 export function previewed(
   line: string,
-  { compact_preview_tokens }: CompactSettings,
+  { strategy }: CompactContext,
   { tokens }: Pick<Facts, 'tokens'>,
   write: (most: number) => string,
 ): string[] {
-  const most = previewTokens(compact_preview_tokens, tokens);
+  const most = previewTokens(strategy.compact_preview_tokens, tokens);
   const preview = most === 0 ? '' : write(most);
   // If the preview makes the placeholder too long, it is left out.
   return preview === '' ? [line] : [`${line}\n${preview}`, line];
@@ -183,13 +176,12 @@ export function remembered(
 export function removeOnce(
   name: string,
   message: Message,
-  strategy: CompactSettings,
   context: CompactContext,
   candidate: () => RemovalCandidate | undefined,
 ): Removal | undefined {
   return remembered(name, message, context, () => {
     const found = candidate();
-    return found && remove(found, strategy, context);
+    return found && remove(found, context);
   });
 }
 
@@ -249,31 +241,23 @@ function outputKey(message: Message): string {
  * @param least tokens of the smallest arguments that are removed
  */
 export function compactInputs(
-  history: History,
   unit: Unit,
-  strategy: CompactSettings,
   context: CompactContext,
-  least: number = strategy.compact_min_tokens,
+  least: number = context.strategy.compact_min_tokens,
 ): Removal[] {
-  return strategy.compact_clear_tool_inputs ? clearedInputs(history, unit, strategy, context, least) : [];
+  return context.strategy.compact_clear_tool_inputs ? clearedInputs(unit, context, least) : [];
 }
 
 /** The same, whether the strategy clears all of them or not. */
-export function clearedInputs(
-  history: History,
-  unit: Unit,
-  strategy: CompactSettings,
-  context: CompactContext,
-  least: number,
-): Removal[] {
+export function clearedInputs(unit: Unit, context: CompactContext, least: number): Removal[] {
   if (unit.kind !== 'assistant') return [];
-  const message = elementAt(history.messages, unit.first);
+  const message = elementAt(context.history.messages, unit.first);
   // A plan has counted its tokens, and the tokens of its arguments are among them.
   if (context.counter.message(message) < least) return [];
   return inputsOf(message).flatMap((made, index) => {
     const { id, name, form } = made;
     if (form === 'fixed') return [];
-    const removal = removeOnce(`input ${index} ${least}`, message, strategy, context, () => ({
+    const removal = removeOnce(`input ${index} ${least}`, message, context, () => ({
       kind: 'input',
       reason: 'context_compaction',
       least,
@@ -309,12 +293,8 @@ function clearedText({ input, body = input }: ToolCall): string {
 }
 
 /** The removal of a candidate; undefined if it must stay, or if no replacement is shorter. */
-export function remove(
-  candidate: RemovalCandidate,
-  strategy: CompactSettings,
-  context: CompactContext,
-): Removal | undefined {
-  const { counter, digest, refs } = context;
+export function remove(candidate: RemovalCandidate, context: CompactContext): Removal | undefined {
+  const { counter, digest, refs, strategy } = context;
   const { key, content, count, replacements, least, digestLine, ...removed } = candidate;
   // Tool lists don't apply to content that users sent.
   if (removed.kind !== 'part' && !mayCompact(removed.tool, strategy)) return undefined;

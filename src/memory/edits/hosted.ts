@@ -1,28 +1,25 @@
 /** Replaces old outputs of tools that the upstream runs, where they are in the answers. */
 import { elementAt } from '../../lib/elements.ts';
-import type { History, Unit } from '../conversation/history.ts';
+import type { Unit } from '../conversation/history.ts';
 import type { Message } from '../conversation/message.ts';
 import type { RefNamer } from '../conversation/refs.ts';
-import type { CompactSettings } from '../strategy/fields.ts';
 import { type CompactContext, previewed, removeOnce } from './compact.ts';
 import { NO_CALL, writeMarker } from './placeholder.ts';
 import type { Removal } from './removal.ts';
 
 /** The removals of a unit's hosted outputs. @param least tokens of the smallest that is removed */
 export function compactHosted(
-  history: History,
   unit: Unit,
-  strategy: CompactSettings,
   context: CompactContext,
-  least: number = strategy.compact_min_tokens,
+  least: number = context.strategy.compact_min_tokens,
 ): Removal[] {
   if (unit.kind !== 'assistant') return [];
   const removals: Removal[] = [];
   for (let index = unit.first; index <= unit.last; index++) {
-    const message = elementAt(history.messages, index);
+    const message = elementAt(context.history.messages, index);
     for (const [call, { tool, id = NO_CALL, content }] of (message.hosted?.() ?? []).entries()) {
       const key = keyOf(message, call);
-      const removal = removeOnce(`hosted ${call} ${least}`, message, strategy, context, () => ({
+      const removal = removeOnce(`hosted ${call} ${least}`, message, context, () => ({
         kind: 'hosted',
         reason: 'context_compaction',
         least,
@@ -38,7 +35,7 @@ export function compactHosted(
           const line = writeMarker({ ...marker, kind: 'tool output', ...sized });
           const write = (most: number) =>
             context.writer.write(index, () => content().text, most, undefined, call);
-          return previewed(line, strategy, { tokens }, write);
+          return previewed(line, context, { tokens }, write);
         },
       }));
       if (removal) removals.push(removal);

@@ -3,9 +3,8 @@
  * request.
  */
 import { elementAt } from '../../lib/elements.ts';
-import type { History, Unit } from '../conversation/history.ts';
+import type { Unit } from '../conversation/history.ts';
 import type { Content, InlineMedia } from '../conversation/message.ts';
-import type { CompactSettings } from '../strategy/fields.ts';
 import { type CompactContext, remove } from './compact.ts';
 import { writeMarker } from './placeholder.ts';
 import type { Removal } from './removal.ts';
@@ -17,14 +16,9 @@ const NO_TOOL = 'user_message';
  * The removals of a user message's inline media. References by URL cost as much, but no ref could
  * give them back.
  */
-export function removeMedia(
-  history: History,
-  unit: Unit,
-  strategy: CompactSettings,
-  context: CompactContext,
-): Removal[] {
+export function removeMedia(unit: Unit, context: CompactContext): Removal[] {
   if (unit.kind !== 'user' && unit.kind !== 'remark') return [];
-  const message = elementAt(history.messages, unit.first);
+  const message = elementAt(context.history.messages, unit.first);
   if (message.flatTokens === 0) return [];
   return message.media().flatMap((media) => {
     const { kind, part, tokens } = media;
@@ -44,7 +38,6 @@ export function removeMedia(
           writeMarker({ ...marker, kind, ...(marker.ref === undefined ? {} : { tokens }) }),
         ],
       },
-      strategy,
       context,
     );
     return removal ?? [];

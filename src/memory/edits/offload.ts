@@ -6,7 +6,7 @@
 
 import { withoutHalfAtEnd, withoutHalfAtStart } from '../../lib/characters.ts';
 import { elementAt } from '../../lib/elements.ts';
-import type { History, Output } from '../conversation/history.ts';
+import type { Output } from '../conversation/history.ts';
 import type { CompactSettings } from '../strategy/fields.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
 import {
@@ -43,18 +43,17 @@ const LINE_SHARE = 0.5;
  * @param most tokens of the largest output that stays
  */
 export function offloadOutput(
-  history: History,
   output: Output,
-  strategy: OffloadSettings,
-  context: CompactContext,
+  context: CompactContext<OffloadSettings>,
   most: number,
 ): Removal | undefined {
+  const { history, strategy } = context;
   // The model may not have seen it yet, so it must be possible to fetch it.
   if (!context.keep || !context.refs) return undefined;
   const message = elementAt(history.messages, output.message);
   // Tokens are never more than bytes.
   if (message.bytes <= most) return undefined;
-  return removeOnce(`offloaded ${most}`, message, strategy, context, () => {
+  return removeOnce(`offloaded ${most}`, message, context, () => {
     const { texts, flat } = message.content().weight;
     if (flat > 0) return undefined;
     const line: NonNullable<RemovalCandidate['digestLine']> = (marker, facts) =>

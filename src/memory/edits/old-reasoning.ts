@@ -9,7 +9,6 @@
  * does, since the frontier may have passed a unit before its reasoning is old.
  */
 import { elementAt } from '../../lib/elements.ts';
-import type { History } from '../conversation/history.ts';
 import type { KeptReasoning } from '../conversation/kept-reasoning.ts';
 import type { Message, Reasoning } from '../conversation/message.ts';
 import type { ReasoningTerms } from '../models/past-reasoning.ts';
@@ -42,13 +41,13 @@ export interface OldReasoning {
  * @param kept what is kept of reasoning, by message: over its API it is an item
  */
 export function oldReasoning(
-  { messages, turns, units }: History,
   { clear_reasoning: setting, keep_reasoning_turns: keepTurns }: ReasoningSettings,
   terms: ReasoningTerms,
   context: CompactContext,
   kept: ReadonlyMap<number, KeptReasoning>,
 ): OldReasoning | undefined {
   if (setting === false) return undefined;
+  const { messages, turns, units } = context.history;
   const forms = (['items', 'fields'] as const).filter(
     (form) => terms[form] === 'billed' || (setting === true && terms[form] === undefined),
   );

@@ -3,9 +3,8 @@
  * which bring a content back that the view may lack by then.
  */
 import { elementAt } from '../../lib/elements.ts';
-import type { History, Output } from '../conversation/history.ts';
+import type { Output } from '../conversation/history.ts';
 import { KnownStates } from '../conversation/known-states.ts';
-import type { Message } from '../conversation/message.ts';
 import { type CompactContext, contentName, outputRef, ownMarkerRef } from './compact.ts';
 import { isSame, type RemovalSettings } from './known-removal.ts';
 import type { MarkerReason } from './placeholder.ts';
@@ -44,12 +43,13 @@ export interface Repeats {
 const known = new KnownStates<ReadOutputs>();
 
 /** Linear in the number of outputs that the isolate has not seen in such an array. */
-export function repeatsIn({ messages, units, echo }: History, context: CompactContext): Repeats {
-  const { settings } = context;
+export function repeatsIn(context: CompactContext): Repeats {
+  const { settings, history } = context;
+  const { messages, units, echo } = history;
   const before = echo ? undefined : known.take(messages, (one) => isSame(one.settings, settings));
   const read = before ?? new ReadOutputs(settings);
   for (const { first, outputs } of units.slice(read.units))
-    for (const output of outputs) read.next(output, first, messages, context);
+    for (const output of outputs) read.next(output, first, context);
   read.units = units.length;
   if (!echo) known.keep(messages, read);
   return read;
@@ -72,15 +72,16 @@ class ReadOutputs implements Repeats {
   }
 
   /** @param asked the message with the call */
-  next(output: Output, asked: number, messages: readonly Message[], context: CompactContext): void {
+  next(output: Output, asked: number, context: CompactContext): void {
     const { message, call } = output;
+    const { messages } = context.history;
     const name = contentName(elementAt(messages, message), context);
     const same = this.contents.get(name);
     const earlier = call && this.calls.get(call.name)?.get(call.input);
     // The nearer repetition decides, so that a longer array never changes the reason.
     if (same !== undefined) this.repeat(same, 'duplicate', message);
     if (earlier) this.repeat(earlier.message, 'superseded', message);
-    const recall = earlier && recallOf(earlier, { message, name, asked }, messages, context);
+    const recall = earlier && recallOf(earlier, { message, name, asked }, context);
     const ref = fetchedRef(output, context);
     if (recall) this.recalls.set(message, recall);
     else if (ref !== undefined) this.recalls.set(message, { how: 'fetched', ref });
@@ -103,16 +104,12 @@ interface CalledOutput {
 }
 
 /** What the later output of a call brings back; undefined if that is another content. */
-function recallOf(
-  earlier: CalledOutput,
-  newer: CalledOutput,
-  messages: readonly Message[],
-  context: CompactContext,
-): Recall | undefined {
+function recallOf(earlier: CalledOutput, newer: CalledOutput, context: CompactContext): Recall | undefined {
   const of = earlier.message;
   const recall = { how: 'repeated', of, isMarked: false, asked: newer.asked } as const;
   if (newer.name === earlier.name) return recall;
-  const { refs } = context;
+  const { refs, history } = context;
+  const { messages } = history;
   const ref = ownMarkerRef(elementAt(messages, of), context);
   if (ref === undefined || !refs) return undefined;
   const isOf = outputRef(elementAt(messages, newer.message), refs) === ref;

@@ -1,7 +1,7 @@
 /** What `auto` can remove from the units of a conversation, computed on demand. */
 import { once } from '../../lib/once.ts';
 import { PrefixSums } from '../../lib/prefix-sums.ts';
-import type { History, Output, Unit } from '../conversation/history.ts';
+import type { Output, Unit } from '../conversation/history.ts';
 import { type CompactContext, clearedInputs, compactInputs, compactOutput } from '../edits/compact.ts';
 import { compactHosted } from '../edits/hosted.ts';
 import { removeMedia } from '../edits/media.ts';
@@ -21,17 +21,16 @@ const LARGE_INPUT = 500;
 export class AutoEdits implements Recalling {
   /** Removed wherever the frontier is. */
   readonly atSight: readonly Removal[];
-  private readonly history: History;
-  private readonly strategy: AutoStrategy;
-  private readonly context: CompactContext;
+  private readonly context: CompactContext<AutoStrategy>;
   private readonly first: number | undefined;
+  /** By message, in the order of units: those that leave at sight, and all others. */
+  private readonly offloadedAtSight: ReadonlyMap<number, Removal>;
   private readonly offloaded: ReadonlyMap<number, Removal>;
-  private readonly offloadedAtSight: ReadonlySet<number>;
   readonly old: OldReasoning | undefined;
   private readonly compacted: (readonly Removal[])[] = [];
   private readonly replaced = new Map<number, Removal | undefined>();
-  private readonly repeated = once(() => repeatsIn(this.history, this.context));
-  private readonly purges = once(() => purgesIn(this.history));
+  private readonly repeated = once(() => repeatsIn(this.context));
+  private readonly purges = once(() => purgesIn(this.context.history));
 
   /**
    * @param mostAtSight tokens of the largest output that the model first sees whole; absent if it
@@ -41,37 +40,33 @@ export class AutoEdits implements Recalling {
    * @param old absent if all reasoning stays
    */
   constructor(
-    history: History,
-    strategy: AutoStrategy,
-    context: CompactContext,
+    context: CompactContext<AutoStrategy>,
     mostAtSight: number | undefined,
     first: number | undefined,
     old: OldReasoning | undefined,
     isWhole: (output: Output) => boolean,
   ) {
-    this.history = history;
-    this.strategy = strategy;
     this.context = context;
     this.first = first;
     this.old = old;
+    const { history, strategy } = context;
     const outputs = history.units.flatMap((unit) => unit.outputs);
     const over = (most: number, some: readonly Output[]) =>
-      some.flatMap((output) => offloadOutput(history, output, strategy, context, most) ?? []);
-    const atSight = outputs.filter((output) => !isWhole(output));
-    const tooLarge = mostAtSight === undefined ? [] : over(mostAtSight, atSight);
-    this.offloadedAtSight = new Set(tooLarge.map(({ message }) => message));
-    const others = outputs.filter(({ message }) => !this.offloadedAtSight.has(message));
-    const large = [...tooLarge, ...over(strategy.offload_min_tokens, others)];
-    this.offloaded = new Map(large.map((removal) => [removal.message, removal]));
-    this.atSight = tooLarge;
+      some.flatMap((output) => offloadOutput(output, context, most) ?? []);
+    const byMessage = (removals: readonly Removal[]) => new Map(removals.map((one) => [one.message, one]));
+    const shownCut = mostAtSight === undefined ? [] : outputs.filter((output) => !isWhole(output));
+    this.atSight = over(mostAtSight ?? 0, shownCut);
+    this.offloadedAtSight = byMessage(this.atSight);
+    const shownWhole = outputs.filter(({ message }) => !this.offloadedAtSight.has(message));
+    this.offloaded = byMessage(over(strategy.offload_min_tokens, shownWhole));
   }
 
   readonly light = (index: number, until: number): readonly Removal[] => {
-    const unit = this.history.units[index];
+    const unit = this.context.history.units[index];
     if (!unit) return [];
     const outputs = unit.outputs.flatMap((output) => {
-      const offloaded = this.offloaded.get(output.message);
       if (this.offloadedAtSight.has(output.message)) return [];
+      const offloaded = this.offloaded.get(output.message);
       if (offloaded) return offloaded;
       const repeat = this.repeated().repeats.get(output.message);
       if (!repeat || repeat.by >= until) return [];
@@ -89,82 +84,72 @@ export class AutoEdits implements Recalling {
   };
 
   readonly media = (index: number): readonly Removal[] => {
-    const unit = this.history.units[index];
-    return unit && unit.first !== this.first
-      ? removeMedia(this.history, unit, this.strategy, this.context)
-      : [];
+    const unit = this.context.history.units[index];
+    return unit && unit.first !== this.first ? removeMedia(unit, this.context) : [];
   };
 
   /** Those over `offload_min_tokens` that the model first sees whole. */
   largeOutputs(): readonly LargeOutput[] {
-    return this.history.units.flatMap(({ outputs }, unit) =>
+    return this.context.history.units.flatMap(({ outputs }, unit) =>
       outputs.flatMap(({ message }) => {
-        const removal = this.offloadedAtSight.has(message) ? undefined : this.offloaded.get(message);
+        const removal = this.offloaded.get(message);
         return removal ? [{ unit, removal }] : [];
       }),
     );
   }
 
   readonly shortened = (output: Output): Removal | undefined => {
-    const { history, strategy, context, offloaded } = this;
     if (this.offloadedAtSight.has(output.message)) return undefined;
-    return (
-      offloaded.get(output.message) ?? offloadOutput(history, output, strategy, context, SMALLEST_OFFLOAD)
-    );
+    return this.offloaded.get(output.message) ?? offloadOutput(output, this.context, SMALLEST_OFFLOAD);
   };
 
   /** Per unit, the tokens counted for digests at sight that may not come. */
   unsure(): PrefixSums {
-    const atSight = new Map(this.atSight.map((removal) => [removal.message, removal]));
     const of = ({ outputs }: Unit): number =>
-      unusedBy(outputs.flatMap(({ message }) => atSight.get(message) ?? []));
-    return new PrefixSums(this.history.units.map(of));
+      unusedBy(outputs.flatMap(({ message }) => this.offloadedAtSight.get(message) ?? []));
+    return new PrefixSums(this.context.history.units.map(of));
   }
 
   /** What the next move would remove in these units. */
   between(from: number, to: number): Removal[] {
     return range(from, to).flatMap((unit) => {
-      const light = this.light(unit, this.history.messages.length);
+      const light = this.light(unit, this.context.history.messages.length);
       return [...light, ...this.heavy(unit, light)];
     });
   }
 
   /** Of these units, the reasoning that is old by now. */
   reasoningBetween(from: number, to: number): Removal[] {
-    const { history, old } = this;
-    if (!old) return [];
-    return range(from, Math.min(to, old.staysFrom(history.turns.length))).flatMap((unit) => old.in(unit));
+    const { context, old } = this;
+    const { length } = context.history.turns;
+    return old ? range(from, Math.min(to, old.staysFrom(length))).flatMap((unit) => old.in(unit)) : [];
   }
 
   private compact(index: number): readonly Removal[] {
-    const { history, strategy, context } = this;
-    const unit = history.units[index];
+    const { context, offloaded, offloadedAtSight } = this;
+    const unit = context.history.units[index];
     if (!unit) return [];
     const outputs = unit.outputs
-      .filter(({ message }) => !this.offloaded.has(message))
-      .flatMap((output) => compactOutput(history, output, strategy, context) ?? []);
-    return [
-      ...compactInputs(history, unit, strategy, context, LARGE_INPUT + 1),
-      ...compactHosted(history, unit, strategy, context),
-      ...outputs,
-    ];
+      .filter(({ message }) => !offloaded.has(message) && !offloadedAtSight.has(message))
+      .flatMap((output) => compactOutput(output, context) ?? []);
+    return [...compactInputs(unit, context, LARGE_INPUT + 1), ...compactHosted(unit, context), ...outputs];
   }
 
   /** Of arguments that are of no more use among the messages before `until`. */
   private purged(unit: Unit, until: number): readonly Removal[] {
-    const { history, strategy, context } = this;
+    const { history, strategy } = this.context;
     const calls = history.messages[unit.first]?.calls ?? [];
     if (!strategy.compact_purge || !calls.some(mayBePurged)) return [];
     const purges = this.purges();
     const purged = calls.map((call) => (purges.get(call) ?? until) < until);
     if (!purged.includes(true)) return [];
-    return clearedInputs(history, unit, strategy, context, LEAST_PURGED).filter(({ call }) => purged[call]);
+    return clearedInputs(unit, this.context, LEAST_PURGED).filter(({ call }) => purged[call]);
   }
 
   private repeatedOutput(output: Output, { reason }: Repeat): Removal | undefined {
-    const { history, strategy, context, replaced } = this;
+    const { context, replaced } = this;
     if (!replaced.has(output.message))
-      replaced.set(output.message, compactOutput(history, output, strategy, context, reason, 0));
+      replaced.set(output.message, compactOutput(output, context, reason, 0));
     return replaced.get(output.message);
   }
 

@@ -73,11 +73,11 @@ function planAuto(strategy: AutoStrategy, request: ReplayRequest, context: PlanC
   const { history, rule, sums, retrieval = false, closed = [], terms, inView, reasoning } = request;
   const first = stayingRequest(strategy, history, rule, sums);
   const contents = compactContext(strategy, history, context);
-  const old = oldReasoning(history, strategy, terms.reasoning, contents, reasoningByMessage(reasoning));
+  const old = oldReasoning(strategy, terms.reasoning, contents, reasoningByMessage(reasoning));
   // If the model can fetch the rest, the largest outputs are offloaded before it first sees them.
   const most = retrieval ? mostAtSight(strategy, rule.window) : undefined;
   const isWhole = seenAt(history, closed);
-  const edits = new AutoEdits(history, strategy, contents, most, first?.message, old, isWhole);
+  const edits = new AutoEdits(contents, most, first?.message, old, isWhole);
   const sent = sumsWith(edits.atSight, sums);
   const settings = {
     shrinks: rule.keepSteps !== undefined,
@@ -128,7 +128,7 @@ function planAuto(strategy: AutoStrategy, request: ReplayRequest, context: PlanC
     ...(misses.length > 0 ? { misses } : {}),
   };
   const staying = first && history.units.findIndex((unit) => unit.first === first.message);
-  const mediaOf = (unit: number) => (unit === staying ? [] : mediaOfUnit(history, unit, strategy, contents));
+  const mediaOf = (unit: number) => (unit === staying ? [] : mediaOfUnit(unit, contents));
   return withinBytes(planned, request, mediaOf);
 }
 

@@ -13,7 +13,6 @@ import type { History } from '../conversation/history.ts';
 import { type CompactContext, compactOutput } from '../edits/compact.ts';
 import { removeMedia } from '../edits/media.ts';
 import { freedBy, type Removal } from '../edits/removal.ts';
-import type { CompactSettings } from '../strategy/fields.ts';
 import type { Planned, PlanRequest } from './planned.ts';
 
 /** Share of a limit that messages and tools may have: a body has other fields, too. */
@@ -27,22 +26,16 @@ const LEAST_BYTES = 4 * 1024;
 const utf8 = new TextEncoder();
 
 /** The media of a unit: in a user message, and in outputs of tools. */
-export function mediaOfUnit(
-  history: History,
-  index: number,
-  strategy: CompactSettings,
-  context: CompactContext,
-): readonly Removal[] {
+export function mediaOfUnit(index: number, context: CompactContext): readonly Removal[] {
+  const { history } = context;
   const unit = elementAt(history.units, index);
   const isLarge = (message: number): boolean => {
     const { bytes, flatTokens } = elementAt(history.messages, message);
     return bytes >= LEAST_BYTES && flatTokens > 0;
   };
-  const parts = isLarge(unit.first) ? removeMedia(history, unit, strategy, context) : [];
+  const parts = isLarge(unit.first) ? removeMedia(unit, context) : [];
   const outputs = unit.outputs.filter(({ message }) => isLarge(message));
-  const removals = outputs.flatMap(
-    (output) => compactOutput(history, output, strategy, context, 'context_compaction', 0) ?? [],
-  );
+  const removals = outputs.flatMap((output) => compactOutput(output, context, 'context_compaction', 0) ?? []);
   // What can't be fetched stays.
   return [...parts, ...removals].filter(({ ref, bytes }) => ref !== undefined && bytes >= LEAST_BYTES);
 }

@@ -62,7 +62,7 @@ const START: Cuts = { turn: 0, step: 0 };
 function planCompact(strategy: CompactStrategy, request: ReplayRequest, context: PlanContext): Planned {
   const { history, rule, sums, inView, terms } = request;
   const contents = compactContext(strategy, history, context);
-  const removals = removalsBy(history, strategy, contents);
+  const removals = removalsBy(contents);
   const freed = (unit: number): number => freedBy(removals(unit));
   const cursor = new UnitCursor(history, rule, { whole: freed, step: freed });
   const mover = new CursorMover(rule, cursor, inView, 'reversible');
@@ -76,36 +76,30 @@ function planCompact(strategy: CompactStrategy, request: ReplayRequest, context:
     dropped: [],
     isDearer: terms.prices.free !== true && costsMore(history, result.moves, sums, terms),
   };
-  return withinBytes(planned, request, (unit) => mediaOfUnit(history, unit, strategy, contents));
+  return withinBytes(planned, request, (unit) => mediaOfUnit(unit, contents));
 }
 
 /** The services of compaction. */
-export function compactContext(
-  strategy: CompactSettings,
-  { messages, idle }: History,
+export function compactContext<Strategy extends CompactSettings>(
+  strategy: Strategy,
+  history: History,
   context: PlanContext,
-): CompactContext {
+): CompactContext<Strategy> {
   const keep = strategy.compact_offload;
-  const settings = settingsOf([strategy, [...(context.unedited ?? [])], idle], context);
-  return { ...context, keep, settings, writer: createPreviewWriter(messages, context) };
+  const settings = settingsOf([strategy, [...(context.unedited ?? [])], history.idle], context);
+  const writer = createPreviewWriter(history.messages, context);
+  return { ...context, history, strategy, keep, settings, writer };
 }
 
 /** The removals of each unit, computed on demand. */
-function removalsBy(
-  history: History,
-  strategy: CompactStrategy,
-  context: CompactContext,
-): (unit: number) => readonly Removal[] {
-  const { settings } = context;
+function removalsBy(context: CompactContext): (unit: number) => readonly Removal[] {
+  const { settings, history } = context;
   return (index) => {
     const unit = history.units[index];
     if (!unit) return [];
     // A unit ends with the same message in all arrays that begin with the same messages.
     const known = removalsUnder(settings, elementAt(history.messages, unit.last).facts);
-    known.ofUnit ??= [
-      ...compactUnit(history, unit, strategy, context),
-      ...compactHosted(history, unit, strategy, context),
-    ];
+    known.ofUnit ??= [...compactUnit(unit, context), ...compactHosted(unit, context)];
     return known.ofUnit;
   };
 }

@@ -63,21 +63,20 @@ function removalsFor(
   strategy: AutoStrategy,
   given: PlanContext,
 ): (Removal | undefined)[] {
-  const settings = { ...strategy, compact_offload: ref !== null };
-  const context = compactContext(settings, history, given);
-  if (kind === 'part') return unit ? removeMedia(history, unit, settings, context) : [];
-  if (kind === 'input') return unit ? clearedInputs(history, unit, settings, context, 0) : [];
+  const context = compactContext({ ...strategy, compact_offload: ref !== null }, history, given);
+  if (kind === 'part') return unit ? removeMedia(unit, context) : [];
+  if (kind === 'input') return unit ? clearedInputs(unit, context, 0) : [];
   if (kind === 'hosted') {
     const answer = history.units.find(({ first, last }) => first <= message && message <= last);
-    return answer ? compactHosted(history, answer, settings, context, 0) : [];
+    return answer ? compactHosted(answer, context, 0) : [];
   }
   switch (reason) {
     case 'offloaded':
-      return [offloadOutput(history, output, settings, context, 0)];
+      return [offloadOutput(output, context, 0)];
     case 'context_compaction':
     case 'duplicate':
     case 'superseded':
-      return [compactOutput(history, output, settings, context, reason, 0)];
+      return [compactOutput(output, context, reason, 0)];
   }
   return [];
 }

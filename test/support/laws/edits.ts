@@ -1,7 +1,7 @@
 /** Parts to test the edits of `auto` one by one. */
 
 import { lruOf } from '../../../src/lib/lru.ts';
-import type { Message } from '../../../src/memory/conversation/message.ts';
+import type { History } from '../../../src/memory/conversation/history.ts';
 import type { CompactContext } from '../../../src/memory/edits/compact.ts';
 import { createPreviewWriter } from '../../../src/memory/edits/preview.ts';
 import type { Removal } from '../../../src/memory/edits/removal.ts';
@@ -28,17 +28,19 @@ export function removalOf(message: number, freed: number): Removal {
   };
 }
 
-/** The services of edits: a tenant's refs, and new caches. */
-export function contextOf(messages: readonly Message[]): CompactContext {
+/** What edits of an array need: the defaults of `auto`, a tenant's refs, and new caches. */
+export function contextOf(history: History): CompactContext {
   const previews = lruOf(BELIEFS.previews);
   return {
+    history,
+    strategy: autoStrategyOf(),
     counter,
     refs: tenant.refs,
     keep: true,
     digest: sha256Hex,
     facts: lruOf(BELIEFS.facts),
     settings: { strategy: '', tokenizer: counter.tokenizer, refs: tenant.refs },
-    writer: createPreviewWriter(messages, { counter, digest: sha256Hex, previews }),
+    writer: createPreviewWriter(history.messages, { counter, digest: sha256Hex, previews }),
   };
 }
 

@@ -31,8 +31,7 @@ function repeats(messages: readonly Message[]): Record<number, string> {
 }
 
 function repeatsOf(messages: readonly Message[]): ReadonlyMap<number, Repeat> {
-  const history = readHistory(read(messages), OBSERVATION);
-  return repeatsIn(history, contextOf(history.messages)).repeats;
+  return repeatsIn(contextOf(readHistory(read(messages), OBSERVATION))).repeats;
 }
 
 const asked = (id: string, name: string, input: string, output: unknown): Message[] => [
@@ -244,12 +243,11 @@ describe('the repeats of a longer array', () => {
         const messages = [user('go'), ...messagesFor(all)];
         const known = read(messages);
         // The same settings in all arrays, as an isolate has them.
-        const context = contextOf(known);
+        const context = contextOf(readHistory(known));
         const lengths = ends.map((end) => 1 + (end % known.length));
         for (const end of [...lengths, ...lengths.toSorted((one, other) => one - other), known.length]) {
-          const { repeats, recalls } = repeatsIn(readHistory(known.slice(0, end)), context);
-          const own = read(messages.slice(0, end));
-          const alone = repeatsIn(readHistory(own), contextOf(own));
+          const { repeats, recalls } = repeatsIn({ ...context, history: readHistory(known.slice(0, end)) });
+          const alone = repeatsIn(contextOf(readHistory(read(messages.slice(0, end)))));
           expect(new Map(repeats)).toEqual(new Map(alone.repeats));
           expect(new Map(recalls)).toEqual(new Map(alone.recalls));
         }
