@@ -96,13 +96,13 @@ export class HeldTokens {
       .sort((a, b) => b.message - a.message);
   }
 
-  /** Whether nothing can be held. */
-  get isEmpty(): boolean {
-    return this.sums === undefined;
-  }
-
-  /** Adds the results before a message index. Call it for request points in order. */
-  arrive(messages: number): void {
+  /**
+   * Adds the results before a message index. Call it for request points in order.
+   *
+   * @returns tokens that come back into the view when all units before `frontier` have left it
+   */
+  arrive(messages: number, frontier = 0): number {
+    const before = this.before(frontier);
     for (let next = this.toCome.at(-1); next && next.message < messages; next = this.toCome.at(-1)) {
       this.toCome.pop();
       const { unit, bond } = next;
@@ -112,6 +112,7 @@ export class HeldTokens {
       }
       this.join(unit, bond);
     }
+    return this.before(frontier) - before;
   }
 
   /** Tokens of the units before one that stay when all others before it leave. */

@@ -13,7 +13,7 @@ import { type TokenSums, unitSums } from '../tokens/sums.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
 import type { FirstRequest } from './first-request.ts';
 import { type Rehydrated, tokensOf } from './rehydrate.ts';
-import type { RunningRequest, RunningRequests } from './running-requests.ts';
+import type { RunningRequests } from './running-requests.ts';
 
 /**
  * Tokens around a summary's text: the block's tags, the line before or after it, and the overhead
@@ -65,39 +65,6 @@ export function rehydratedWith(
 }
 
 /**
- * The prefix before a unit.
- *
- * @param asked the user unit of the turn that the unit is in
- * @param tokens of the covered messages as they are in the view, of each message, and of those held
- *   by bonds
- */
-export function summarizedPrefix(
-  history: History,
-  unit: number,
-  asked: number | undefined,
-  { covered, of, held }: { readonly covered: number; of(message: number): number; readonly held: number },
-  maxTokens: number,
-  echo: CountedEcho | undefined,
-  first: FirstRequest | undefined,
-  running?: RunningRequest,
-): SummarizedPrefix {
-  const next = history.units[unit];
-  const end = next?.first ?? history.messages.length;
-  const request = asked === undefined || next?.kind === 'user' ? undefined : history.units[asked]?.first;
-  const kept = first && first.message < end ? first : undefined;
-  const { tokens: known, behind } = echo && echo.last < end ? echo : { tokens: 0, behind: 0 };
-  const replaced = covered - (kept?.tokens ?? 0);
-  const limit = Math.min(maxTokens, known + Math.floor((replaced - known - behind) / 2));
-  const isOther = request !== undefined && request !== kept?.message;
-  // A request that opens with an earlier summary stays without it.
-  const stays = isOther ? of(request) - (request === echo?.message ? known + behind : 0) : 0;
-  const runs = running ? of(running.message) : 0;
-  const freed = replaced - held - stays - runs - limit - BLOCK_TOKENS;
-  const staying = { request, first: kept?.message, running: running?.message };
-  return { unit, end, ...staying, covered: covered - held, limit, freed };
-}
-
-/**
  * The least tokens that leave the view in exchange for the summary and the outputs after it. It
  * does not depend on the texts of digests: the digests of messages that have left the view may be
  * forgotten, and a summary must not come and go with them.
@@ -127,61 +94,76 @@ export function askedBy(history: History): readonly (number | undefined)[] {
   return asked;
 }
 
+/** What decides how large a summary may be, and what stays beside it. */
+export interface PrefixSettings {
+  /** Maximum of tokens of a summary. */
+  readonly summaryTokens: number;
+  /** A summary that came back. It is condensed already, so its tokens count in full. */
+  readonly echo: CountedEcho | undefined;
+  /** The first request, if it stays. */
+  readonly first?: FirstRequest | undefined;
+  /** Absent: none stays. */
+  readonly running?: RunningRequests;
+}
+
 /** Computes the token weights of prefixes. A summary among them that came back counts as it is. */
 export class Prefixes {
-  private readonly history: History;
-  private readonly sums: TokenSums;
-  private readonly units: PrefixSums;
-  private readonly maxTokens: number;
-  /** A summary that came back. It is condensed already, so its tokens count in full. */
-  private readonly echo: CountedEcho | undefined;
-  private readonly first: FirstRequest | undefined;
-  private readonly running: RunningRequests;
-  /** For each unit, the user unit of its turn. */
-  private readonly asked: readonly (number | undefined)[];
   /** Units held by bonds. */
   readonly held: HeldTokens;
+  private readonly history: History;
+  private readonly settings: PrefixSettings;
+  private readonly units: PrefixSums;
+  private readonly freedBefore: (unit: number) => number;
+  /** For each unit, the user unit of its turn. */
+  private readonly asked: readonly (number | undefined)[];
 
-  /**
-   * @param first the first request, if it stays
-   * @param running absent: none stays
-   */
+  /** @param freedBefore tokens that removals free in the units before one */
   constructor(
     history: History,
     sums: TokenSums,
-    maxTokens: number,
-    counter: TokenCounter,
-    first?: FirstRequest,
-    running: RunningRequests = [],
+    settings: PrefixSettings,
+    freedBefore: (unit: number) => number = () => 0,
   ) {
     this.history = history;
-    this.sums = sums;
-    this.maxTokens = maxTokens;
-    this.echo = countedEcho(history, counter);
-    this.first = first;
-    this.running = running;
+    this.settings = settings;
+    this.freedBefore = freedBefore;
     const units = unitSums(history, sums);
     this.units = units;
     this.asked = askedBy(history);
     this.held = new HeldTokens(history, (unit) => units.at(unit));
   }
 
-  /** Tokens of the units before one that leave the view. */
-  covered(unit: number): number {
-    return this.units.before(unit) - this.held.before(unit);
+  /** Tokens of the units before one, as they are in the view without a summary. */
+  before(unit: number): number {
+    return this.units.before(unit) - this.freedBefore(unit);
+  }
+
+  /** Of a unit, likewise. */
+  of(unit: number): number {
+    return this.before(unit + 1) - this.before(unit);
   }
 
   /** The prefix before a unit. */
   at(unit: number): SummarizedPrefix {
-    const { history, maxTokens, echo, first } = this;
-    const asked = this.asked[unit - 1];
-    const running = this.running[unit];
-    const weights = {
-      covered: this.units.before(unit),
-      of: (message: number) => this.sums.at(message),
-      held: this.held.before(unit),
-    };
-    return summarizedPrefix(history, unit, asked, weights, maxTokens, echo, first, running);
+    const { summaryTokens, echo, first } = this.settings;
+    const { units, messages } = this.history;
+    const end = units[unit]?.first ?? messages.length;
+    const asked = units[unit]?.kind === 'user' ? undefined : this.asked[unit - 1];
+    const request = units[asked ?? -1]?.first;
+    const kept = first && first.message < end ? first : undefined;
+    const running = this.settings.running?.[unit];
+    const { tokens: known, behind } = echo && echo.last < end ? echo : { tokens: 0, behind: 0 };
+    const covered = this.before(unit);
+    const replaced = covered - (kept?.tokens ?? 0);
+    const limit = Math.min(summaryTokens, known + Math.floor((replaced - known - behind) / 2));
+    const isOther = asked !== undefined && request !== kept?.message;
+    // A request that opens with an earlier summary stays without it.
+    const stays = isOther ? this.of(asked) - (request === echo?.message ? known + behind : 0) : 0;
+    const runs = running ? this.of(running.unit) : 0;
+    const held = this.held.before(unit);
+    const freed = replaced - held - stays - runs - limit - BLOCK_TOKENS;
+    const staying = { request, first: kept?.message, running: running?.message };
+    return { unit, end, ...staying, covered: covered - held, limit, freed };
   }
 }
 

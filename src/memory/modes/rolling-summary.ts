@@ -8,7 +8,13 @@ import { heldMessages } from '../conversation/bonds.ts';
 import type { History } from '../conversation/history.ts';
 import { roundsOf } from '../conversation/sequence.ts';
 import { showSummary } from '../edits/shown-summary.ts';
-import { BLOCK_TOKENS, coveredMessages, Prefixes, type SummarizedPrefix } from '../edits/summarize.ts';
+import {
+  BLOCK_TOKENS,
+  countedEcho,
+  coveredMessages,
+  Prefixes,
+  type SummarizedPrefix,
+} from '../edits/summarize.ts';
 import { TRIM_LINE_TOKENS, type TrimmedSpan } from '../edits/trim.ts';
 import type { Replay } from '../replay/frontier.ts';
 import { frontierUnit } from '../replay/rule.ts';
@@ -165,7 +171,8 @@ function prefixAt(
   counter: TokenCounter,
 ): SummarizedPrefix {
   const next = history.units.findIndex((unit) => unit.first >= end);
-  const prefixes = new Prefixes(history, sums, maxTokens, counter);
+  const settings = { summaryTokens: maxTokens, echo: countedEcho(history, counter) };
+  const prefixes = new Prefixes(history, sums, settings);
   prefixes.held.arrive(history.messages.length);
   return { ...prefixes.at(next < 0 ? history.units.length : next), request: undefined };
 }

@@ -22,14 +22,9 @@ export class KeptRequests {
     return first && first.message < end ? first : undefined;
   }
 
-  /** The user unit of the turn that is in progress before a unit. */
-  askedBefore(unit: number): number | undefined {
-    return this.asked[unit - 1];
-  }
-
   /** The user unit before this one that stays, since its turn continues. */
   at(unit: number): number | undefined {
-    return this.history.units[unit]?.kind === 'user' ? undefined : this.askedBefore(unit);
+    return this.history.units[unit]?.kind === 'user' ? undefined : this.asked[unit - 1];
   }
 
   /**

@@ -1,31 +1,22 @@
 /** What the phases of `auto` work with: their settings, and how far they have come. */
 import type { PrefixSums } from '../../lib/prefix-sums.ts';
-import type { CountedEcho } from '../conversation/session-summary.ts';
-import type { FirstRequest } from '../edits/first-request.ts';
 import type { OldReasoning } from '../edits/old-reasoning.ts';
 import { type Rehydrated, tokensOf } from '../edits/rehydrate.ts';
 import type { Removal } from '../edits/removal.ts';
-import type { RunningRequests } from '../edits/running-requests.ts';
-import { rehydratedWith, type SummarizedPrefix } from '../edits/summarize.ts';
+import { type PrefixSettings, rehydratedWith, type SummarizedPrefix } from '../edits/summarize.ts';
 import type { FreshBudgets, Shorten } from './fresh-outputs.ts';
 import type { Reach } from './mover.ts';
 import type { Passed } from './phase-pass.ts';
 import type { Refills } from './prefix-cursor.ts';
 import type { EarlyLeaving } from './seen-outputs.ts';
 
-export interface PhaseSettings {
+export interface PhaseSettings extends PrefixSettings {
   /** Whether the tail may shrink to steps. */
   readonly shrinks: boolean;
   /** The caller's minimum of freed tokens per move, if set. */
   readonly minReclaim: number | undefined;
-  /** Maximum of tokens of a summary. */
-  readonly summaryTokens: number;
   /** The price of a token of a summary, relative to fresh input. */
   readonly outputPrice: number;
-  readonly echo: CountedEcho | undefined;
-  /** The first request, if it stays. */
-  readonly first: FirstRequest | undefined;
-  readonly running?: RunningRequests;
   /** The budgets for outputs that the model has not seen. Absent if all of them stay whole. */
   readonly fresh?: FreshBudgets | undefined;
   /** See `PlanRequest`. */

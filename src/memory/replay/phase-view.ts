@@ -1,18 +1,16 @@
 /** Tokens of a view at a position of the phases, and of its parts that a move leaves alone. */
 import { elementAt } from '../../lib/elements.ts';
-import type { PrefixSums } from '../../lib/prefix-sums.ts';
-import { HeldTokens } from '../conversation/bonds.ts';
 import type { History, RequestPoint } from '../conversation/history.ts';
 import { tokensOf } from '../edits/rehydrate.ts';
 import {
   coveredMessages,
+  Prefixes,
   rehydratedWith,
   reservedFor,
   type SummarizedPrefix,
-  summarizedPrefix,
 } from '../edits/summarize.ts';
 import { TRIM_LINE_TOKENS, type TrimmedSpan } from '../edits/trim.ts';
-import { type TokenSums, unitSums } from '../tokens/sums.ts';
+import type { TokenSums } from '../tokens/sums.ts';
 import { Journal } from './journal.ts';
 import { KeptRequests } from './kept-requests.ts';
 import type { RoundsInView } from './kept-rounds.ts';
@@ -31,25 +29,22 @@ export class PhaseView {
   readonly history: History;
   readonly settings: PhaseSettings;
   readonly journal: Journal;
-  readonly held: HeldTokens;
   readonly requests: KeptRequests;
   /** The position after the last request point. */
   settled = NOWHERE;
   private readonly sums: TokenSums;
   private readonly rounds: RoundsInView;
-  /** Tokens of the units, without removals. */
-  private readonly units: PrefixSums;
+  private readonly prefixes: Prefixes;
 
   constructor(history: History, sums: TokenSums, settings: PhaseSettings, rounds: RoundsInView) {
     this.history = history;
     this.sums = sums;
     this.settings = settings;
     this.rounds = rounds;
-    const units = unitSums(history, sums);
-    this.units = units;
     this.requests = new KeptRequests(history, settings.first);
-    this.held = new HeldTokens(history, (unit) => units.at(unit));
-    this.journal = new Journal(history.units.length, (unit, freed) => this.held.weigh(unit, -freed));
+    const { length } = history.units;
+    this.journal = new Journal(length, (unit, freed) => this.prefixes.held.weigh(unit, -freed));
+    this.prefixes = new Prefixes(history, sums, settings, (unit) => this.journal.freedBefore(unit));
   }
 
   /** Tokens that the view has less than the array; Precis's rounds are in it beside the array. */
@@ -123,9 +118,9 @@ export class PhaseView {
     return this.sums.before(first) - edited + this.rounds.tokens(passed.heavy, unit);
   }
 
-  /** Of the units before one, as they are in the view without a summary. */
+  /** See `Prefixes.before`. */
   covered(unit: number): number {
-    return this.units.before(unit) - this.journal.freedBefore(unit);
+    return this.prefixes.before(unit);
   }
 
   /** Tokens saved without the units before one. */
@@ -146,16 +141,7 @@ export class PhaseView {
    */
   prefixBefore(unit: number, earlier: SummarizedPrefix | undefined): SummarizedPrefix | undefined {
     if (unit <= (earlier?.unit ?? 0)) return undefined;
-    const { history, settings } = this;
-    const { summaryTokens, echo, first } = settings;
-    const asked = this.requests.askedBefore(unit);
-    const running = settings.running?.[unit];
-    const of = (message: number): number => {
-      const stays = message === running?.message ? running.unit : asked;
-      return stays === undefined ? 0 : this.of(stays);
-    };
-    const weights = { covered: this.covered(unit), of, held: this.held.before(unit) };
-    const prefix = summarizedPrefix(history, unit, asked, weights, summaryTokens, echo, first, running);
+    const prefix = this.prefixes.at(unit);
     const unsure = this.unsureBefore(unit);
     return prefix.freed > unsure ? { ...prefix, unsure } : undefined;
   }
@@ -171,13 +157,9 @@ export class PhaseView {
     const first = this.requests.firstBefore(unit);
     const isOther = request !== undefined && this.history.units[request]?.first !== first?.message;
     const running = this.settings.running?.[unit];
-    const asked = (isOther ? this.of(request) : 0) + (running ? this.of(running.unit) : 0);
-    return this.held.before(unit) + asked + (first?.tokens ?? 0);
-  }
-
-  /** Of a unit as it is in the view. */
-  private of(unit: number): number {
-    return this.units.at(unit) - this.journal.freedBefore(unit + 1) + this.journal.freedBefore(unit);
+    const { prefixes } = this;
+    const asked = (isOther ? prefixes.of(request) : 0) + (running ? prefixes.of(running.unit) : 0);
+    return prefixes.held.before(unit) + asked + (first?.tokens ?? 0);
   }
 
   /**
@@ -185,15 +167,14 @@ export class PhaseView {
    * none comes back.
    */
   withLateResults(standing: PhaseStanding, messages: number): PhaseStanding | undefined {
-    const { held, settings } = this;
-    if (held.isEmpty) return undefined;
+    const { prefixes, settings } = this;
+    const { held } = prefixes;
     const { prefix, trims, freed, leftOut } = standing;
     const covered = prefix?.unit ?? 0;
     const gone = trims.at(-1) ?? covered;
-    const heldBefore = { gone: held.before(gone), covered: held.before(covered) };
-    held.arrive(messages);
-    const back = held.before(gone) - heldBefore.gone;
-    const ofPrefix = held.before(covered) - heldBefore.covered;
+    const before = held.before(covered);
+    const back = held.arrive(messages, gone);
+    const ofPrefix = held.before(covered) - before;
     if (back <= 0) return undefined;
     const shown = prefix?.rehydrated;
     const rehydrated = settings.refills?.rehydrator.without(shown, covered, messages);

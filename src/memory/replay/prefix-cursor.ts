@@ -63,11 +63,7 @@ export class PrefixCursor implements Cursor {
 
   arrive(messages: number): boolean {
     this.messages = messages;
-    const { held } = this.prefixes;
-    if (held.isEmpty) return false;
-    const before = held.before(this.unit);
-    held.arrive(messages);
-    const back = held.before(this.unit) - before;
+    const back = this.prefixes.held.arrive(messages, this.unit);
     if (back <= 0) return false;
     const shown = this.position.rehydrated;
     const rehydrated = this.refills?.rehydrator.without(shown, this.unit, messages);
@@ -79,8 +75,9 @@ export class PrefixCursor implements Cursor {
   }
 
   mostFreed(unit: number): number {
-    const rehydrated = tokensOf(this.position.rehydrated);
-    return this.prefixes.covered(unit) - this.prefixes.covered(this.unit) + rehydrated;
+    const { held } = this.prefixes;
+    const leaving = (end: number): number => this.prefixes.before(end) - held.before(end);
+    return leaving(unit) - leaving(this.unit) + tokensOf(this.position.rehydrated);
   }
 
   turnTo(limit: number, enough: number): void {

@@ -29,11 +29,8 @@ export class UnitCursor implements Cursor {
   }
 
   arrive(messages: number): boolean {
-    if (!this.held || this.held.isEmpty) return false;
     const { cuts, freed } = this.position;
-    const before = this.heldBefore(frontierUnit(cuts));
-    this.held.arrive(messages);
-    const back = this.heldBefore(frontierUnit(cuts)) - before;
+    const back = this.held?.arrive(messages, frontierUnit(cuts)) ?? 0;
     if (back > 0) this.position = { cuts, freed: freed - back };
     return back > 0;
   }
