@@ -36,84 +36,55 @@ export interface Recalling extends PhaseEdits {
   recalls(): ReadonlyMap<number, Recall>;
 }
 
-export class Misses implements PhaseEdits {
-  readonly media: PhaseEdits['media'];
-  readonly old: PhaseEdits['old'];
-  readonly shortened: PhaseEdits['shortened'];
-  private readonly history: History;
-  private readonly edits: Recalling;
-  private readonly journal: Journal;
-
-  constructor(history: History, edits: Recalling, journal: Journal) {
-    this.history = history;
-    this.edits = edits;
-    this.journal = journal;
-    this.media = edits.media;
-    this.old = edits.old;
-    this.shortened = edits.shortened;
-  }
-
-  /**
-   * The same as without misses, but for large outputs that stay. One that a later output repeats
-   * leaves, since that one has its content.
-   */
-  readonly light = (unit: number, until: number): readonly Removal[] => {
-    const light = this.edits.light(unit, until);
-    const stays = ({ reason, message }: Removal): boolean => reason === 'offloaded' && this.stays(message);
-    return light.filter((removal) => !stays(removal));
-  };
-
-  /** The same as without misses, but for the outputs that stay. */
-  readonly heavy = (unit: number, light: readonly Removal[]): readonly Removal[] =>
-    this.without(this.edits.heavy(unit, light));
-
+/** What the phases may remove, without the outputs of missed contents. */
+export interface Misses extends PhaseEdits {
   /** Removals without the ones of outputs that stay. */
-  without(removals: readonly Removal[]): readonly Removal[] {
-    const stays = ({ kind, message }: Removal): boolean => kind === 'output' && this.stays(message);
-    return removals.filter((removal) => !stays(removal));
-  }
-
+  without(removals: readonly Removal[]): readonly Removal[];
   /** All misses up to here, oldest first. */
-  list(): readonly Miss[] {
-    if (this.journal.length === 0) return [];
-    return [...this.edits.recalls()]
-      .filter(([, recall]) => this.isMiss(recall))
-      .map(([message, recall]) => ({ how: recall.how, message, ref: this.refOf(recall) }))
-      .sort((one, other) => one.message - other.message);
-  }
+  list(): readonly Miss[];
+}
 
-  private refOf(recall: Recall): string | undefined {
-    return recall.how === 'fetched' ? recall.ref : this.journal.removalOf(recall.of)?.removal.ref;
-  }
-
+export function missesIn({ requestPoints }: History, edits: Recalling, journal: Journal): Misses {
+  /** The number of requests with at most this many messages. */
+  const requestsBefore = (messages: number): number =>
+    mostFitting(requestPoints.length, (count) => (requestPoints[count - 1]?.messages ?? 0) <= messages);
+  const isMiss = (recall: Recall): boolean => {
+    if (recall.how === 'fetched' || recall.isMarked) return true;
+    const { of, asked } = recall;
+    const gone = journal.removalOf(of);
+    if (!gone || isRepeated(gone.removal) || gone.at > asked) return false;
+    return requestsBefore(asked) - requestsBefore(gone.at) < SOON;
+  };
   /** Whether an output has brought back a missed content, or repeats an earlier one that has. */
-  private stays(message: number): boolean {
-    const recalls = this.edits.recalls();
+  const stays = (message: number): boolean => {
+    const recalls = edits.recalls();
     let recall = recalls.get(message);
     for (let link = 0; recall && link < MOST_LINKS; link++) {
-      if (this.isMiss(recall)) return true;
-      if (recall.how === 'fetched' || !isRepeated(this.journal.removalOf(recall.of)?.removal)) return false;
+      if (isMiss(recall)) return true;
+      if (recall.how === 'fetched' || !isRepeated(journal.removalOf(recall.of)?.removal)) return false;
       recall = recalls.get(recall.of);
     }
     return false;
-  }
-
-  private isMiss(recall: Recall): boolean {
-    if (recall.how === 'fetched' || recall.isMarked) return true;
-    const { of, asked } = recall;
-    const gone = this.journal.removalOf(of);
-    if (!gone || isRepeated(gone.removal) || gone.at > asked) return false;
-    return this.requestsBefore(asked) - this.requestsBefore(gone.at) < SOON;
-  }
-
-  /** The number of requests with at most this many messages. */
-  private requestsBefore(messages: number): number {
-    const { requestPoints } = this.history;
-    return mostFitting(
-      requestPoints.length,
-      (count) => (requestPoints[count - 1]?.messages ?? 0) <= messages,
-    );
-  }
+  };
+  const without = (removals: readonly Removal[]): readonly Removal[] =>
+    removals.filter(({ kind, message }) => kind !== 'output' || !stays(message));
+  const refOf = (recall: Recall): string | undefined =>
+    recall.how === 'fetched' ? recall.ref : journal.removalOf(recall.of)?.removal.ref;
+  return {
+    ...edits,
+    // An output that a later one repeats leaves, since that one has its content.
+    light: (unit, until) =>
+      edits.light(unit, until).filter(({ reason, message }) => reason !== 'offloaded' || !stays(message)),
+    heavy: (unit, light) => without(edits.heavy(unit, light)),
+    without,
+    list: () => {
+      if (journal.length === 0) return [];
+      return [...edits.recalls()]
+        .filter(([, recall]) => isMiss(recall))
+        .map(([message, recall]) => ({ how: recall.how, message, ref: refOf(recall) }))
+        .sort((one, other) => one.message - other.message);
+    },
+  };
 }
 
 /** Whether an output was removed because a later one has the same content. */

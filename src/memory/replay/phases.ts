@@ -21,7 +21,7 @@ import { outputsSince, shortenedOutputs } from './fresh-outputs.ts';
 import type { Journal, JournalEntry } from './journal.ts';
 import type { RoundsInView, RoundsState } from './kept-rounds.ts';
 import { lossyPositions } from './lossy-phases.ts';
-import { Misses, type Recalling } from './misses.ts';
+import { type Misses, missesIn, type Recalling } from './misses.ts';
 import type { Mover } from './mover.ts';
 import { Pass } from './phase-pass.ts';
 import { refusalsOf } from './phase-refusals.ts';
@@ -90,7 +90,7 @@ export class PhaseMover implements Mover<PhaseState> {
     this.view = new PhaseView(history, sums, settings, rounds);
     this.journal = this.view.journal;
     this.seen = settings.early && new SeenOutputs(settings.early, history.requestPoints);
-    this.edits = new Misses(history, edits, this.journal);
+    this.edits = missesIn(history, edits, this.journal);
   }
 
   get state(): PhaseState {
