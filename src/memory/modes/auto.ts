@@ -12,6 +12,7 @@ import { countedEcho, coveredMessages } from '../edits/summarize.ts';
 import { Floor } from '../replay/floor.ts';
 import type { Replay } from '../replay/frontier.ts';
 import { replayOn } from '../replay/known-replay.ts';
+import { PhaseView } from '../replay/phase-view.ts';
 import { PhaseMover } from '../replay/phases.ts';
 import { frontierUnit } from '../replay/rule.ts';
 import type { EarlyLeaving } from '../replay/seen-outputs.ts';
@@ -104,7 +105,7 @@ function planAuto(strategy: AutoStrategy, request: ReplayRequest, context: PlanC
     closed: new Set(closed),
   };
   const floor = new Floor(terms.prices, sums.before(0));
-  const mover = new PhaseMover(history, sent, settings, floor, edits, inView);
+  const mover = new PhaseMover(new PhaseView(history, sent, settings, inView), floor, edits);
   const result = replayOn(request, sent, mover, contents.settings, first);
   const { prefix } = mover.position;
   const trimmed = mover.trimmedSpan();

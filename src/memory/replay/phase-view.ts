@@ -32,8 +32,9 @@ export class PhaseView {
   readonly requests: KeptRequests;
   /** The position after the last request point. */
   settled = NOWHERE;
-  private readonly sums: TokenSums;
-  private readonly rounds: RoundsInView;
+  readonly sums: TokenSums;
+  /** Precis's rounds in the view. */
+  readonly rounds: RoundsInView;
   private readonly prefixes: Prefixes;
 
   constructor(history: History, sums: TokenSums, settings: PhaseSettings, rounds: RoundsInView) {

@@ -11,22 +11,21 @@
  * at the watermark and four times the floor is freed. `lossy-phases.ts` has the others.
  */
 
-import type { History, RequestPoint } from '../conversation/history.ts';
+import type { RequestPoint } from '../conversation/history.ts';
 import type { Removal } from '../edits/removal.ts';
 import type { SummarizedPrefix } from '../edits/summarize.ts';
 import type { TrimmedSpan } from '../edits/trim.ts';
-import type { TokenSums } from '../tokens/sums.ts';
 import type { Floor, FloorState } from './floor.ts';
 import { outputsSince, shortenedOutputs } from './fresh-outputs.ts';
-import type { Journal, JournalEntry } from './journal.ts';
-import type { RoundsInView, RoundsState } from './kept-rounds.ts';
+import type { JournalEntry } from './journal.ts';
+import type { RoundsState } from './kept-rounds.ts';
 import { lossyPositions } from './lossy-phases.ts';
 import { type Misses, missesIn, type Recalling } from './misses.ts';
 import type { Mover } from './mover.ts';
 import { Pass } from './phase-pass.ts';
 import { refusalsOf } from './phase-refusals.ts';
-import { NOWHERE, type PhaseSettings, type PhaseStanding, settledBefore } from './phase-standing.ts';
-import { PhaseView } from './phase-view.ts';
+import { NOWHERE, type PhaseStanding, settledBefore } from './phase-standing.ts';
+import type { PhaseView } from './phase-view.ts';
 import { PhaseWorth, type WorthState } from './phase-worth.ts';
 import type { Refusal } from './refusal.ts';
 import { type Cuts, type Due, type TailCuts, turnsBefore } from './rule.ts';
@@ -51,19 +50,14 @@ interface PhaseState {
 export class PhaseMover implements Mover<PhaseState> {
   turnsCut = 0;
   readonly rewrites = true;
-  private readonly history: History;
-  private readonly sums: TokenSums;
   private readonly view: PhaseView;
-  private readonly settings: PhaseSettings;
   private readonly floor: Floor;
   private readonly worth: PhaseWorth;
   readonly edits: Misses;
-  private readonly journal: Journal;
   /** Absent if large outputs leave only when a trigger is met. */
   private readonly seen: SeenOutputs | undefined;
   /** Of the view of this request point, before the first output or round that has left early. */
   private keptByLeaving = Number.POSITIVE_INFINITY;
-  private readonly rounds: RoundsInView;
   /** Tokens of rounds without which what the model has not seen would fit the budget whole. */
   private crowding = 0;
   private readonly lightOf: (readonly Removal[])[] = [];
@@ -72,29 +66,18 @@ export class PhaseMover implements Mover<PhaseState> {
   private movedCold = false;
   refused: readonly Refusal[] = [];
 
-  /** @param rounds Precis's rounds in the view */
-  constructor(
-    history: History,
-    sums: TokenSums,
-    settings: PhaseSettings,
-    floor: Floor,
-    edits: Recalling,
-    rounds: RoundsInView,
-  ) {
-    this.history = history;
-    this.sums = sums;
-    this.settings = settings;
+  constructor(view: PhaseView, floor: Floor, edits: Recalling) {
+    const { history, settings, journal } = view;
+    this.view = view;
     this.floor = floor;
     this.worth = new PhaseWorth(floor, settings.minReclaim);
-    this.rounds = rounds;
-    this.view = new PhaseView(history, sums, settings, rounds);
-    this.journal = this.view.journal;
     this.seen = settings.early && new SeenOutputs(settings.early, history.requestPoints);
-    this.edits = missesIn(history, edits, this.journal);
+    this.edits = missesIn(history, edits, journal);
   }
 
   get state(): PhaseState {
-    const { standing, turnsCut, refused, journal, rounds, floor, worth, seen, lightOf } = this;
+    const { standing, turnsCut, refused, floor, worth, seen, lightOf } = this;
+    const { journal, rounds } = this.view;
     const { heavy } = standing.passed;
     return {
       standing,
@@ -113,13 +96,13 @@ export class PhaseMover implements Mover<PhaseState> {
 
   set state(state: PhaseState) {
     const { standing, entries, seen, light } = state;
-    for (const entry of entries) this.journal.append(entry);
+    for (const entry of entries) this.view.journal.append(entry);
     for (const { unit, removals } of light) this.lightOf[unit] = removals;
     this.standing = standing;
     this.view.settled = standing;
     this.turnsCut = state.turnsCut;
     this.refused = state.refused;
-    this.rounds.state = state.rounds;
+    this.view.rounds.state = state.rounds;
     this.floor.state = state.floor;
     this.worth.state = state.worth;
     if (this.seen && seen) this.seen.state = seen;
@@ -132,7 +115,7 @@ export class PhaseMover implements Mover<PhaseState> {
   }
 
   get settledUnit(): number {
-    const isMarked = this.settings.boundaries === 'marked';
+    const isMarked = this.view.settings.boundaries === 'marked';
     return isMarked ? settledBefore(this.standing, this.edits) : this.standing.frontier;
   }
 
@@ -141,7 +124,7 @@ export class PhaseMover implements Mover<PhaseState> {
   }
 
   set position(standing: PhaseStanding) {
-    this.journal.truncate(standing.ends.at(-1) ?? 0);
+    this.view.journal.truncate(standing.ends.at(-1) ?? 0);
     this.standing = standing;
   }
 
@@ -149,13 +132,13 @@ export class PhaseMover implements Mover<PhaseState> {
   removed(): readonly (readonly Removal[])[] {
     const { ends } = this.standing;
     return ends.map((length, index) =>
-      this.journal.entries(ends[index - 1] ?? 0, length).flatMap(({ removals }) => removals),
+      this.view.journal.entries(ends[index - 1] ?? 0, length).flatMap(({ removals }) => removals),
     );
   }
 
   /** Those at the request point whose array ends before a message. */
   removedAt(messages: number): readonly Removal[] {
-    return this.journal.madeAt(messages).flatMap(({ removals }) => removals);
+    return this.view.journal.madeAt(messages).flatMap(({ removals }) => removals);
   }
 
   /** The prefix that the next move would summarize; fixed since the last move. */
@@ -171,15 +154,15 @@ export class PhaseMover implements Mover<PhaseState> {
   }
 
   shed(over: number): boolean {
-    const { rounds, standing } = this;
-    const left = rounds.shed(standing.passed.heavy, Math.max(over, this.crowding));
+    const { view, standing } = this;
+    const left = view.rounds.shed(standing.passed.heavy, Math.max(over, this.crowding));
     this.crowding = 0;
     if (left) this.moveEarly(standing.freed + left.tokens, this.reread(left.unit));
     return left !== undefined;
   }
 
   arrive(messages: number): boolean {
-    const come = this.rounds.arrive(messages, this.standing.passed.heavy);
+    const come = this.view.rounds.arrive(messages, this.standing.passed.heavy);
     if (come > 0) this.standing = { ...this.standing, freed: this.standing.freed - come };
     const back = this.view.withLateResults(this.standing, messages);
     this.standing = back ?? this.standing;
@@ -187,17 +170,18 @@ export class PhaseMover implements Mover<PhaseState> {
   }
 
   see(tail: TailCuts, arrayTokens: number, point: RequestPoint, since: number): void {
-    const { standing, edits, settings, journal, view } = this;
-    const { shortened } = edits;
+    const { standing, view } = this;
+    const { journal } = view;
+    const { shortened } = this.edits;
     // What can't be fetched is cut for the window alone.
-    const { fresh: open } = settings;
+    const { fresh: open } = view.settings;
     const fresh = open && this.isClosed(point) ? { ...open, budget: open.window } : open;
     if (!shortened || !fresh || arrayTokens - standing.freed <= fresh.budget) return;
     const least = view.least(this.tailUnit(tail), arrayTokens, point);
     journal.at = point.messages;
     const before = journal.length;
-    const outputs = outputsSince(this.history, since, point);
-    for (const { unit, removal } of shortenedOutputs(outputs, least, fresh, this.sums, shortened))
+    const outputs = outputsSince(view.history, since, point);
+    for (const { unit, removal } of shortenedOutputs(outputs, least, fresh, view.sums, shortened))
       journal.add(unit, [removal]);
     const { leftOut, passed } = standing;
     const isShortened = journal.length > before;
@@ -209,27 +193,28 @@ export class PhaseMover implements Mover<PhaseState> {
     const rest = view.least(this.tailUnit(tail), arrayTokens, point);
     // Rounds leave for fresh outputs alone, and not where the view exceeds its budget without them.
     const isCrowded = isShortened || rest <= fresh.budget;
-    this.crowding = isCrowded ? Math.max(0, rest + this.rounds.tokens(passed.heavy) - fresh.budget) : 0;
+    this.crowding = isCrowded ? Math.max(0, rest + view.rounds.tokens(passed.heavy) - fresh.budget) : 0;
   }
 
   leave(tail: TailCuts, arrayTokens: number, point: RequestPoint, index: number): void {
-    const { settings, standing, seen, journal } = this;
+    const { view, standing, seen } = this;
+    const { settings, journal } = view;
     if (!seen || this.isClosed(point)) return;
     const limit = settings.early?.keepsTail ? this.tailUnit(tail) : point.units;
     const outputs = seen.at(index, limit, (output) => this.isShown(output));
     const before = { array: arrayTokens, view: arrayTokens - standing.freed };
-    const made = this.worth.leaving(outputs, before, (unit) => this.view.keptBefore(unit, point, standing));
+    const made = this.worth.leaving(outputs, before, (unit) => view.keptBefore(unit, point, standing));
     if (!made) return;
     journal.at = point.messages;
     for (const { unit, removal } of made.outputs) journal.add(unit, [removal]);
-    this.moveEarly(this.view.freedWith(standing.leftOut, standing.passed), made.kept);
+    this.moveEarly(view.freedWith(standing.leftOut, standing.passed), made.kept);
   }
 
   /** Notes a move of outputs or rounds alone. @param kept of the view before the first of them */
   private moveEarly(freed: number, kept: number): void {
-    const { standing, journal } = this;
+    const { standing } = this;
     this.keptByLeaving = Math.min(this.keptByLeaving, kept);
-    const ends = [...standing.ends, journal.length];
+    const ends = [...standing.ends, this.view.journal.length];
     this.standing = { ...standing, freed, moves: standing.moves + 1, ends, kept, spent: 0 };
   }
 
@@ -240,22 +225,23 @@ export class PhaseMover implements Mover<PhaseState> {
   }
 
   move(tail: TailCuts, due: Due, arrayTokens: number, point: RequestPoint): void {
-    const start = this.standing;
+    const { view, standing: start } = this;
+    const { journal, rounds, history } = view;
     const stakes = { array: arrayTokens, view: arrayTokens - start.freed };
     if (!this.worth.isTried(point.units, due)) return;
-    this.journal.at = point.messages;
+    journal.at = point.messages;
     // Reasoning can't be brought back, so it leaves where a summary may replace messages.
     const clears = Number.isFinite(due.lossyOver);
     const limits = [tail.turn];
-    if (this.settings.shrinks && due.tightOver !== undefined)
+    if (view.settings.shrinks && due.tightOver !== undefined)
       limits.push(Math.max(tail.turn, tail.step), Math.max(tail.turn, tail.tight));
     const { tightOver = Number.POSITIVE_INFINITY } = due;
 
-    const pass = new Pass(this.journal, this.rounds, start.passed, (first) =>
+    const pass = new Pass(journal, rounds, start.passed, (first) =>
       this.worth.goal(this.reread(first), due, stakes),
     );
     for (const [index, limit] of limits.entries()) {
-      if (index > 1 && arrayTokens - this.view.freedWith(start.leftOut, pass.passed) <= tightOver) break;
+      if (index > 1 && arrayTokens - view.freedWith(start.leftOut, pass.passed) <= tightOver) break;
       pass.run('light', limit, (unit) => {
         this.lightOf[unit] = this.edits.light(unit, point.messages);
         return this.stillShown(this.lightOf[unit]);
@@ -263,16 +249,16 @@ export class PhaseMover implements Mover<PhaseState> {
       const old = clears ? this.edits.old : undefined;
       if (old) pass.run('reasoning', Math.min(limit, old.staysFrom(point.turns)), (unit) => old.in(unit));
       // The current request keeps its images.
-      const asking = this.history.turns[point.turns - 1] ?? 0;
+      const asking = history.turns[point.turns - 1] ?? 0;
       if (index === 0) pass.run('media', Math.min(limit, asking), (unit) => this.edits.media(unit));
       pass.run('heavy', limit, (unit) => this.stillShown(this.edits.heavy(unit, this.lightOf[unit] ?? [])));
     }
     const reversible: PhaseStanding = {
-      ...this.view.moved(start, pass.passed, start),
+      ...view.moved(start, pass.passed, start),
       kept: pass.first === undefined ? stakes.view : this.reread(pass.first),
       spent: 0,
     };
-    const lossy = lossyPositions(this.view, { start, reversible, due, arrayTokens, point });
+    const lossy = lossyPositions(view, { start, reversible, due, arrayTokens, point });
     const found = [...lossy.tried, reversible];
     const made = found.find(
       (standing) => standing.freed - start.freed >= this.worth.least(standing, due, stakes).least,
@@ -289,17 +275,15 @@ export class PhaseMover implements Mover<PhaseState> {
     this.position = made ? { ...made, frontier: made.passed.heavy, clears } : start;
     this.worth.note(made !== undefined, point.units, pass.tried, due);
     this.movedCold = made !== undefined && due.isCold === true;
-    if (made && due.trigger === 'turns') this.turnsCut = turnsBefore(this.history, tail.turn);
+    if (made && due.trigger === 'turns') this.turnsCut = turnsBefore(history, tail.turn);
   }
 
   paysFrom(tail: TailCuts, arrayTokens: number): number {
-    const { standing, history, sums } = this;
-    const first = history.units[this.tailUnit(tail)]?.first ?? history.messages.length;
-    return this.worth.paysFrom(
-      this.view.before(standing.passed.heavy, standing),
-      arrayTokens - sums.before(first),
-      arrayTokens,
-    );
+    const { standing, view } = this;
+    const { units, messages } = view.history;
+    const kept = view.before(standing.passed.heavy, standing);
+    const first = units[this.tailUnit(tail)]?.first ?? messages.length;
+    return this.worth.paysFrom(kept, arrayTokens - view.sums.before(first), arrayTokens);
   }
 
   settle(arrayTokens: number): void {
@@ -310,12 +294,12 @@ export class PhaseMover implements Mover<PhaseState> {
     this.movedCold = false;
     this.keptByLeaving = Number.POSITIVE_INFINITY;
     this.view.settled = this.standing;
-    this.rounds.settle(this.standing.passed.heavy);
+    this.view.rounds.settle(this.standing.passed.heavy);
   }
 
   /** Whether the model could not fetch at a request. */
   private isClosed({ messages }: RequestPoint): boolean {
-    return this.settings.closed?.has(messages) === true;
+    return this.view.settings.closed?.has(messages) === true;
   }
 
   /** Of the view, what is read from the cache if a unit changes. */
@@ -325,19 +309,19 @@ export class PhaseMover implements Mover<PhaseState> {
 
   /** The first unit of the recent part, which no move edits. */
   private tailUnit({ turn, tight }: TailCuts): number {
-    return this.settings.shrinks ? Math.max(turn, tight) : turn;
+    return this.view.settings.shrinks ? Math.max(turn, tight) : turn;
   }
 
   /** Whether a large output is in the view, and may leave it. */
   private isShown({ unit, removal }: LargeOutput): boolean {
-    const isLeft = unit < this.leftCuts.turn || this.journal.removalOf(removal.message) !== undefined;
-    return !isLeft && this.edits.without([removal]).length > 0;
+    const isGone = this.view.journal.removalOf(removal.message) !== undefined;
+    return unit >= this.leftCuts.turn && !isGone && this.edits.without([removal]).length > 0;
   }
 
   /** Removals without the ones of outputs that have been removed. */
   private stillShown(removals: readonly Removal[]): readonly Removal[] {
     const isGone = ({ kind, message }: Removal): boolean =>
-      kind === 'output' && this.journal.removalOf(message) !== undefined;
+      kind === 'output' && this.view.journal.removalOf(message) !== undefined;
     return removals.filter((removal) => !isGone(removal));
   }
 }

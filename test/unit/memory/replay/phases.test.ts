@@ -4,6 +4,7 @@ import { USUAL_PRICES } from '../../../../src/memory/models/schedules.ts';
 import { Floor } from '../../../../src/memory/replay/floor.ts';
 import { replay } from '../../../../src/memory/replay/frontier.ts';
 import { RoundsInView } from '../../../../src/memory/replay/kept-rounds.ts';
+import { PhaseView } from '../../../../src/memory/replay/phase-view.ts';
 import { PhaseMover } from '../../../../src/memory/replay/phases.ts';
 import type { ReplayRule } from '../../../../src/memory/replay/rule.ts';
 import { tokenSums } from '../../../../src/memory/tokens/sums.ts';
@@ -74,19 +75,8 @@ describe('the phases of auto', () => {
       echo: undefined,
       first: undefined,
     };
-    replay(
-      history,
-      full,
-      sums,
-      new PhaseMover(
-        history,
-        sums,
-        settings,
-        new Floor(USUAL_PRICES, 3),
-        edits,
-        new RoundsInView(history, [], 0),
-      ),
-    );
+    const view = new PhaseView(history, sums, settings, new RoundsInView(history, [], 0));
+    replay(history, full, sums, new PhaseMover(view, new Floor(USUAL_PRICES, 3), edits));
     return calls / history.units.length;
   }
 
