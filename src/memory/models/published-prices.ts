@@ -343,36 +343,17 @@ export const PUBLISHED_PRICES: readonly PublishedPrices[] = [
 ];
 
 function page(
-  {
-    source,
-    asOf,
-    isSecondHand = false,
-    until,
-    hits,
-    step,
-    peak,
-    lifetimeMinutes,
-    isLifetimeStated = false,
-    write = 1,
-    lifetimes,
-  }: Page,
+  { lifetimeMinutes, write = 1, lifetimes, ...shared }: Page,
   rows: readonly Row[],
 ): PublishedPrices[] {
   return rows.map(([family, fresh, cached, output]) => ({
+    ...shared,
     family,
     fresh,
     cached,
     written: write * fresh,
     ...(output === undefined ? {} : { output }),
-    step,
-    hits,
     lifetimeMs: lifetimeMinutes * MINUTE_MS,
-    ...(isLifetimeStated ? { isLifetimeStated } : {}),
-    source,
-    asOf,
-    ...(isSecondHand ? { isSecondHand } : {}),
-    until,
-    peak,
     ...(lifetimes ? { lifetimes: lifetimesOf(lifetimes, fresh) } : {}),
   }));
 }
