@@ -108,25 +108,15 @@ export interface EstimatedTokens {
 }
 
 /**
- * What a call is taken to spend before it is made: all input as fresh.
+ * What is reserved of a call: the most that it can cost, with all input at its dearest price.
  *
- * @param schedule null: no price
+ * @param schedule undefined: no price
  */
-export function estimatedSpend({ input, output }: EstimatedTokens, schedule: Schedule | null): Spend {
-  const amount = schedule ? amountOf({ fresh: input, cached: 0, written: 0, output }, schedule) : 0;
-  return { tokens: input + output, amount };
-}
-
-/** The most that a call can cost: all input at its dearest price. */
-export function mostAmount({ input, output }: EstimatedTokens, schedule: Schedule): Nanodollars {
-  const isWritten = schedule.written > schedule.fresh;
-  const [fresh, written] = isWritten ? [0, input] : [input, 0];
-  return amountOf({ fresh, cached: 0, written, output }, schedule);
-}
-
-/** What is reserved of a call: the most that it can cost. @param schedule undefined: no price */
-export function dearestSpend(most: EstimatedTokens, schedule: Schedule | undefined): Spend {
-  return { tokens: most.input + most.output, amount: schedule ? mostAmount(most, schedule) : 0 };
+export function dearestSpend({ input, output }: EstimatedTokens, schedule: Schedule | undefined): Spend {
+  const tokens = input + output;
+  if (!schedule) return { tokens, amount: 0 };
+  const [fresh, written] = schedule.written > schedule.fresh ? [0, input] : [input, 0];
+  return { tokens, amount: amountOf({ fresh, cached: 0, written, output }, schedule) };
 }
 
 /**
@@ -140,9 +130,9 @@ export function spendAtEnd(
   schedule: Schedule | undefined,
 ): Spend {
   if (end === 'nothing') return NO_SPEND;
-  if (end === 'unknown' || end.total_tokens === 0) return estimatedSpend(most, schedule ?? null);
-  const { amount } = estimatedSpend(most, schedule ?? null);
-  return { tokens: end.total_tokens, amount: end.cost ?? amount };
+  const estimated = spendOf(undefined, schedule ?? null, most);
+  if (end === 'unknown' || end.total_tokens === 0) return estimated;
+  return { tokens: end.total_tokens, amount: end.cost ?? estimated.amount };
 }
 
 /**
@@ -150,7 +140,8 @@ export function spendAtEnd(
  * the upstream does not say is estimated, and input of which it does not say that it was cached is
  * fresh.
  *
- * @param usage undefined if the upstream has reported none
+ * @param usage undefined if the upstream has reported none, or the call is not over
+ * @param schedule null: no price
  */
 export function spendOf(
   usage: RunUsage | undefined,

@@ -2,7 +2,7 @@
  * What one call of the upstream spends, known from its end (docs/operating.md#budgets-and-limits).
  */
 import type { Schedule } from '../../memory/models/schedule.ts';
-import { estimatedSpend, NO_SPEND, type Spend, spendOf } from '../../memory/money/spending.ts';
+import { NO_SPEND, type Spend, spendOf } from '../../memory/money/spending.ts';
 import { AnswerSize } from '../../protocol/answers/answer-size.ts';
 import { ModelHead } from '../../protocol/answers/model-head.ts';
 import type { UsageTail } from '../../protocol/answers/usage-tail.ts';
@@ -49,7 +49,7 @@ export class SpendingCall {
   /** The upstream has the request, and nobody waits for its answer now. */
   unanswered(): void {
     const { estimated, scheduleOf, over } = this.call;
-    over(estimatedSpend({ input: estimated.input, output: this.unseen() }, scheduleOf()));
+    over(spendOf(undefined, scheduleOf(), { input: estimated.input, output: this.unseen() }));
   }
 
   /** An answer begins. */

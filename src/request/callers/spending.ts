@@ -16,7 +16,7 @@ import {
   hasBudget,
   modelFault,
 } from '../../memory/money/caller-limits.ts';
-import { leftOf, mostAmount, NO_SPEND, type Spend, type Spent } from '../../memory/money/spending.ts';
+import { dearestSpend, leftOf, NO_SPEND, type Spend, type Spent } from '../../memory/money/spending.ts';
 import { BYTES_PER_TOKEN } from '../../protocol/answers/answer-size.ts';
 import { foldedName, readingsOf, topNamesOf } from '../../protocol/top-fields.ts';
 import type { WaitUntil } from '../../storage/refs/writer.ts';
@@ -249,7 +249,7 @@ export class Spending {
     const priced = { model: name, field };
     const schedule = this.checkPrice(priced);
     const dearest = asksForHour(path, body) ? (billingOf(name, this.services, HOUR) ?? schedule) : schedule;
-    return { name, priced, schedule, amount: dearest ? mostAmount(most, dearest) : 0 };
+    return { name, priced, schedule, amount: dearestSpend(most, dearest ?? undefined).amount };
   }
 
   /** Reports what is left, as far as it is known by now. */

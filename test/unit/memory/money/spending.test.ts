@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { dateOfDay, monthOf } from '../../../../src/lib/utc-time.ts';
 import type { Schedule } from '../../../../src/memory/models/schedule.ts';
+import { amountOf } from '../../../../src/memory/money/amounts.ts';
 import { billOf } from '../../../../src/memory/money/bill.ts';
 import {
   allowsModel,
@@ -10,7 +11,6 @@ import {
 } from '../../../../src/memory/money/caller-limits.ts';
 import { callerLimitsSchema } from '../../../../src/memory/money/caller-schema.ts';
 import {
-  estimatedSpend,
   leftOf,
   MINUTE_MS,
   msUntilLeft,
@@ -51,7 +51,8 @@ describe('what a call has spent', () => {
   it('is never less than the price of the tokens that are known, and takes all others from the estimate', () => {
     forAll(schedules, tokens, tokens, (schedule, input, output) => {
       const estimated = { input, output };
-      const whole = estimatedSpend(estimated, schedule);
+      const amount = amountOf({ fresh: input, cached: 0, written: 0, output }, schedule);
+      const whole = { tokens: input + output, amount };
       expect(spendOf(undefined, schedule, estimated)).toEqual(whole);
       const half = { input, cached: null, cache_writes: null, output: null };
       expect(spendOf(half, schedule, estimated)).toEqual(whole);
@@ -61,7 +62,7 @@ describe('what a call has spent', () => {
   it('is tokens alone where the model has no price', () => {
     const usage = { input: 10, cached: 0, cache_writes: null, output: 5 };
     expect(spendOf(usage, null, { input: 1, output: 1 })).toEqual({ tokens: 15, amount: 0 });
-    expect(estimatedSpend({ input: 10, output: 5 }, null)).toEqual({ tokens: 15, amount: 0 });
+    expect(spendOf(undefined, null, { input: 10, output: 5 })).toEqual({ tokens: 15, amount: 0 });
   });
 });
 
