@@ -21,16 +21,19 @@ export const NO_SUMS: BillSums = {
 
 const NAMES = Object.keys(NO_SUMS) as (keyof typeof NO_SUMS)[];
 
-/** The sums of one request. A bill that is not known completely counts as a request alone. */
-export function sumsOf(bill: Bill | null): BillSums {
-  const request = { ...NO_SUMS, requests: 1 };
-  if (!bill) return request;
+/** What is added up of a bill that is known completely; undefined of any other. */
+export function knownAmounts(bill: Bill | null) {
+  if (!bill?.sent || !bill.would_be || !bill.gross || !bill.unique) return undefined;
   const { sent, would_be, gross, unique } = bill;
   const { fetch_rounds, broken_cache } = bill.debits;
-  if (!sent || !would_be || !gross || !unique || fetch_rounds === null || broken_cache === null)
-    return request;
-  const about = bill.about ? { about: 1 } : {};
-  return { ...request, ...about, billed: 1, sent, would_be, fetch_rounds, broken_cache, gross, unique };
+  if (fetch_rounds === null || broken_cache === null) return undefined;
+  return { billed: 1, sent, would_be, fetch_rounds, broken_cache, gross, unique };
+}
+
+/** The sums of one request. A bill that is not known completely counts as a request alone. */
+export function sumsOf(bill: Bill | null): BillSums {
+  const known = knownAmounts(bill);
+  return { ...NO_SUMS, requests: 1, ...(known && bill?.about ? { about: 1 } : {}), ...known };
 }
 
 /** The sums of one text of the summarizer. @param amount null if its price is not known */

@@ -5,6 +5,7 @@
 import { plus } from '../../lib/sums.ts';
 import type { Nanodollars } from '../money/amounts.ts';
 import type { Bill, PotentialBill } from '../money/bill-schema.ts';
+import { knownAmounts } from '../money/bill-sums.ts';
 import type { CacheMiss } from '../replay/change-schema.ts';
 import type { ListedRun } from './event.ts';
 import type { FailureSums, MissSums, ModelSums } from './named-sums.ts';
@@ -231,8 +232,8 @@ function timesOf({ created_at: at, status, error }: CountedRun): LastTimes {
 
 /** Only of a bill that is known completely. */
 function billedSums(bill: Bill | null): Partial<DaySums> {
-  if (!bill?.sent || !bill.would_be || !bill.gross || !bill.unique) return {};
-  const { fetch_rounds, broken_cache } = bill.debits;
-  if (fetch_rounds === null || broken_cache === null) return {};
-  return { billed: 1, would_be: bill.would_be.amount, sent: bill.sent.amount, fetch_rounds, broken_cache };
+  const known = knownAmounts(bill);
+  if (!known) return {};
+  const { billed, would_be, sent, fetch_rounds, broken_cache } = known;
+  return { billed, would_be: would_be.amount, sent: sent.amount, fetch_rounds, broken_cache };
 }

@@ -1,4 +1,5 @@
 /** Which conversations have cost most in some days, and which more than without Precis. */
+import { plus } from '../../lib/sums.ts';
 import type { Nanodollars } from '../money/amounts.ts';
 import { type NO_DAY_SUMS, paidOf } from './day-sums.ts';
 
@@ -73,21 +74,9 @@ export function rankConversations<Conversation extends Summed>(
     const lost = lossOf(conversation.sums);
     if (!lost) continue;
     losing.add({ conversation, ...lost });
-    losses = joinLosses(losses, { conversations: 1, amount: lost.amount, causes: { [lost.cause]: 1 } });
+    losses = plus<Losses>(losses, { conversations: 1, amount: lost.amount, causes: { [lost.cause]: 1 } });
   }
   return { dearest: dearest.all(), losing: losing.all(), losses };
-}
-
-export function joinLosses(one: Losses, other: Losses): Losses {
-  const causes = LOSS_CAUSES.flatMap((cause) => {
-    const count = (one.causes[cause] ?? 0) + (other.causes[cause] ?? 0);
-    return count > 0 ? [[cause, count] as const] : [];
-  });
-  return {
-    conversations: one.conversations + other.conversations,
-    amount: one.amount + other.amount,
-    causes: Object.fromEntries(causes),
-  };
 }
 
 /** What a conversation has cost more than without Precis; undefined if nothing, or not known. */

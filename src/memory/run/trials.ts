@@ -3,6 +3,7 @@
  * observed, and all others are sent by the strategy. Sums of both sides, by conversation and
  * together. Pure.
  */
+import { plus } from '../../lib/sums.ts';
 import type { Bill, PotentialBill } from '../money/bill-schema.ts';
 import type { ListedRun } from './event.ts';
 import type { MissedWords } from './missed-words.ts';
@@ -135,9 +136,8 @@ function withConversation(
   const isSent = sideOf(side) === 'sent';
   const spent = isSent && requests > 0 ? Math.round((summarizer * sum.requests) / requests) : 0;
   const added = { ...sum, paid: sum.paid + spent, saved: sum.saved - spent };
-  const known = Object.fromEntries(TRIAL_NAMES.map((name) => [name, total[name] + added[name]]));
   return {
-    ...(known as TrialSum),
+    ...plus<TrialSum>(total, added),
     conversations: total.conversations + 1,
     summarizer: total.summarizer === null || (isSent && unpriced > 0) ? null : total.summarizer + spent,
     saving: sum.compared > 0 ? withUnit(total.saving, added.saved, added.whole) : total.saving,

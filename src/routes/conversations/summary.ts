@@ -2,12 +2,12 @@
  * `GET /v1/stats/summary`: what a caller's requests of some days have saved, as sentences that can
  * be forwarded: JSON, text or a picture (docs/money.md#in-a-sentence).
  */
+import { plus } from '../../lib/sums.ts';
 import { dateOfDay } from '../../lib/utc-time.ts';
 import { joinDaySums, joinDays, NO_DAY_SUMS } from '../../memory/run/day-sums.ts';
 import { lostOf, type Period, summaryText, unbilledOf } from '../../memory/run/period-summary.ts';
 import {
   byLoss,
-  joinLosses,
   type LosingConversation,
   type Losses,
   lossReasons,
@@ -43,7 +43,7 @@ export function periodOf(overviews: readonly Pick<TenantOverview, 'days' | 'rank
     from: dateOfDay(range[0]),
     to: dateOfDay(range[1]),
     total: byDay.reduce(joinDaySums, NO_DAY_SUMS),
-    losses: overviews.map(({ ranked }) => ranked.losses).reduce(joinLosses, NO_LOSSES),
+    losses: overviews.map(({ ranked }) => ranked.losses).reduce<Losses>(plus, NO_LOSSES),
   };
   return { period, byDay };
 }
