@@ -4,14 +4,14 @@ import {
   compaction,
   count,
   editing,
-  keptStepsFault,
-  keptTurnsFault,
   LONGEST_PREVIEW,
   names,
+  offloadFault,
   retrievalFault,
   type StrategyFault,
   share,
   summarizing,
+  tailFault,
 } from '../strategy/fields.ts';
 import { RETIRED_FIELDS } from '../strategy/retired.ts';
 
@@ -76,16 +76,6 @@ export function mostAtSight(
   return Math.max(offload_min_tokens, Math.min(OFFLOAD_FRESH_TOKENS, share));
 }
 
-/** Digests of outputs that are not offloaded. */
-function digestFault({ offload_digest, compact_offload }: AutoStrategy): StrategyFault | undefined {
-  if (offload_digest !== 'model' || compact_offload) return undefined;
-  return {
-    field: 'offload_digest',
-    message:
-      "memory_strategy.offload_digest must not be 'model' where memory_strategy.compact_offload is false: no output is offloaded that could have a digest.",
-  };
-}
-
 /** The turns that a caller asks to keep, in either field. */
 export function keptTurns({ keep_last_n_turns, compact_keep }: AutoStrategy): number | undefined {
   if (keep_last_n_turns === undefined) return compact_keep;
@@ -96,8 +86,8 @@ export function keptTurns({ keep_last_n_turns, compact_keep }: AutoStrategy): nu
 export function contradiction(strategy: AutoStrategy): StrategyFault | undefined {
   return (
     retrievalFault(strategy) ??
-    digestFault(strategy) ??
-    keptStepsFault(strategy) ??
-    keptTurnsFault(strategy.keep_last_n_turns, 'context_limit', strategy.context_limit)
+    offloadFault(strategy, 'offload_digest', 'model', 'no output is offloaded that could have a digest') ??
+    tailFault(strategy, 'compact_keep_steps', 'compact_trigger_steps') ??
+    tailFault(strategy, 'keep_last_n_turns', 'context_limit')
   );
 }

@@ -19,8 +19,8 @@ import {
   compaction,
   editing,
   hasBudget,
-  keptStepsFault,
   retrievalFault,
+  tailFault,
 } from '../strategy/fields.ts';
 import { mediaOfUnit, withinBytes } from './byte-limit.ts';
 import type { MemoryMode, ReplayRequest } from './mode.ts';
@@ -38,7 +38,8 @@ type CompactStrategy = z.output<typeof schema>;
 export const compact = {
   schema,
   edits: true,
-  contradiction: (strategy: CompactStrategy) => retrievalFault(strategy) ?? keptStepsFault(strategy),
+  contradiction: (strategy: CompactStrategy) =>
+    retrievalFault(strategy) ?? tailFault(strategy, 'compact_keep_steps', 'compact_trigger_steps'),
   keepsContents: ({ compact_offload }: CompactStrategy) => compact_offload,
   retrieves: (strategy: CompactStrategy, hasTools: boolean) => canRetrieve(strategy, hasTools),
   replayed: {

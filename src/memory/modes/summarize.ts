@@ -8,7 +8,7 @@ import { CursorMover } from '../replay/cursor-mover.ts';
 import { replayOn } from '../replay/known-replay.ts';
 import { PrefixCursor } from '../replay/prefix-cursor.ts';
 import { frontierUnit } from '../replay/rule.ts';
-import { editing, keptTurnsFault, summarizing } from '../strategy/fields.ts';
+import { editing, summarizing, tailFault } from '../strategy/fields.ts';
 import type { MemoryMode, ReplayRequest } from './mode.ts';
 import type { PlanContext, Planned } from './planned.ts';
 import { refillsOf } from './refills.ts';
@@ -25,8 +25,7 @@ export type SummarizeStrategy = z.output<typeof schema>;
 export const summarize = {
   schema,
   edits: true,
-  contradiction: ({ keep_last_n_turns, context_limit }: SummarizeStrategy) =>
-    keptTurnsFault(keep_last_n_turns, 'context_limit', context_limit),
+  contradiction: (strategy: SummarizeStrategy) => tailFault(strategy, 'keep_last_n_turns', 'context_limit'),
   keepsContents: () => true,
   summaryFacts: ({ incremental }: SummarizeStrategy) => [incremental],
   replayed: {

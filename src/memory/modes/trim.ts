@@ -9,7 +9,7 @@ import { replayOn } from '../replay/known-replay.ts';
 import type { Effect } from '../replay/mover.ts';
 import { type Cuts, frontierUnit } from '../replay/rule.ts';
 import { UnitCursor } from '../replay/unit-cursor.ts';
-import { count, editing, keptTurnsFault } from '../strategy/fields.ts';
+import { count, editing, tailFault } from '../strategy/fields.ts';
 import { type TokenSums, unitSums } from '../tokens/sums.ts';
 import type { MemoryMode, ReplayRequest } from './mode.ts';
 import type { PlanContext, Planned } from './planned.ts';
@@ -28,8 +28,7 @@ type TrimStrategy = z.output<typeof schema>;
 export const trim = {
   schema,
   edits: true,
-  contradiction: ({ keep_last_n_turns, max_turns }: TrimStrategy) =>
-    keptTurnsFault(keep_last_n_turns, 'max_turns', max_turns),
+  contradiction: (strategy: TrimStrategy) => tailFault(strategy, 'keep_last_n_turns', 'max_turns'),
   replayed: {
     turnsDue: ({ max_turns }: TrimStrategy) => max_turns,
     messagesDue: ({ max_messages }: TrimStrategy) => max_messages,

@@ -1,18 +1,13 @@
 /** `archive`: whether a conversation's messages are kept, and what the model may reach of them. */
 import * as z from 'zod';
+import { withDefault } from '../shapes.ts';
 
 const settings = z
   .strictObject({
     /** What the model's search may reach: this conversation, or all of its user's. */
-    scope: z
-      .enum(['conversation', 'user'])
-      .nullish()
-      .transform((scope) => scope ?? 'conversation'),
+    scope: withDefault(z.enum(['conversation', 'user']), 'conversation'),
     /** Whether the model may keep passages for all of the user's conversations. */
-    writable: z
-      .boolean()
-      .nullish()
-      .transform((writable) => writable ?? false),
+    writable: withDefault(z.boolean(), false),
   })
   .refine(({ scope, writable }) => !writable || scope === 'user', {
     path: ['writable'],

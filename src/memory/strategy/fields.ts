@@ -180,44 +180,35 @@ export function canRetrieve(
   return isWanted && compact_offload && retrieval_max_rounds > 0;
 }
 
-/** Retrieval without storage. */
-export function retrievalFault({
-  compact_retrieval,
-  compact_offload,
-}: CompactSettings): StrategyFault | undefined {
-  if (compact_retrieval !== 'tool' || compact_offload) return undefined;
-  return {
-    field: 'compact_retrieval',
-    message:
-      "memory_strategy.compact_retrieval must not be 'tool' where memory_strategy.compact_offload is false: nothing is kept that could be retrieved.",
-  };
-}
-
-/** A tail with more steps than the trigger by steps lets the view have. */
-export function keptStepsFault({
-  compact_keep_steps: keep,
-  compact_trigger_steps: trigger,
-}: CompactSettings): StrategyFault | undefined {
-  if (keep === undefined || trigger === undefined || keep <= trigger) return undefined;
-  return {
-    field: 'compact_keep_steps',
-    message: `memory_strategy.compact_keep_steps (${keep}) must not be larger than memory_strategy.compact_trigger_steps (${trigger}).`,
-  };
-}
-
-/**
- * A tail with more turns than the view may have.
- *
- * @param limit the field that sets the maximum
- */
-export function keptTurnsFault(
-  keep: number | undefined,
-  limit: string,
-  most: number | undefined,
+/** A field whose value needs contents to be stored, where the strategy stores none. */
+export function offloadFault<Field extends string>(
+  strategy: { readonly [Name in Field]?: unknown } & Pick<CompactSettings, 'compact_offload'>,
+  field: Field,
+  value: string,
+  why: string,
 ): StrategyFault | undefined {
-  if (keep === undefined || most === undefined || keep <= most) return undefined;
+  if (strategy[field] !== value || strategy.compact_offload) return undefined;
   return {
-    field: 'keep_last_n_turns',
-    message: `memory_strategy.keep_last_n_turns (${keep}) must not be larger than memory_strategy.${limit} (${most}).`,
+    field,
+    message: `memory_strategy.${field} must not be '${value}' where memory_strategy.compact_offload is false: ${why}.`,
+  };
+}
+
+/** Retrieval without storage. */
+export function retrievalFault(strategy: CompactSettings): StrategyFault | undefined {
+  return offloadFault(strategy, 'compact_retrieval', 'tool', 'nothing is kept that could be retrieved');
+}
+
+/** A tail with more turns, or more steps, than the view may have. @param limit sets the maximum */
+export function tailFault<Field extends string>(
+  strategy: { readonly [Name in Field]?: number | undefined },
+  keep: Field,
+  limit: Field,
+): StrategyFault | undefined {
+  const [kept, most] = [strategy[keep], strategy[limit]];
+  if (kept === undefined || most === undefined || kept <= most) return undefined;
+  return {
+    field: keep,
+    message: `memory_strategy.${keep} (${kept}) must not be larger than memory_strategy.${limit} (${most}).`,
   };
 }

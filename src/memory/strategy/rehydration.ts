@@ -1,5 +1,6 @@
 /** `rehydrate`: which contents follow a summary again (docs/design.md#the-strategy). */
 import * as z from 'zod';
+import { withDefault } from '../shapes.ts';
 
 /** Defaults and maxima: outputs, and tokens of all of them together. */
 const ITEMS = 5;
@@ -7,13 +8,7 @@ const MOST_ITEMS = 20;
 const TOKENS = 20_000;
 const MOST_TOKENS = 100_000;
 
-const limit = (usual: number, most: number) =>
-  z
-    .int()
-    .min(1)
-    .max(most)
-    .nullish()
-    .transform((given) => given ?? usual);
+const limit = (usual: number, most: number) => withDefault(z.int().min(1).max(most), usual);
 
 const settings = z.strictObject({
   items: limit(ITEMS, MOST_ITEMS),
