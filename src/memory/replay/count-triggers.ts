@@ -1,14 +1,8 @@
 /** The triggers that count steps and messages, at successive request points of one array. */
 import { PrefixSums } from '../../lib/prefix-sums.ts';
-import {
-  goesWithSteps,
-  type History,
-  messagesOf,
-  type RequestPoint,
-  type Unit,
-} from '../conversation/history.ts';
-import type { Mover } from './mover.ts';
-import { type Cuts, type Due, frontierUnit, type ReplayRule, type TailCuts } from './rule.ts';
+import { goesWithSteps, type History, messagesOf, type Unit } from '../conversation/history.ts';
+import type { Mover, ReplayPoint } from './mover.ts';
+import { type Cuts, type Due, frontierUnit, type ReplayRule } from './rule.ts';
 
 /** The least share of `max_messages` that a move takes out, so that not every request is a move. */
 const LEAST_SHARE = 0.5;
@@ -34,13 +28,13 @@ export class CountTriggers {
   }
 
   /** Moves up to the tail if a trigger is met. Returns that trigger. */
-  move(tail: TailCuts, mover: Mover, arrayTokens: number, point: RequestPoint): Due | undefined {
-    const due = this.dueBySteps(point, tail) ?? this.dueByMessages(point, tail, mover);
+  move(at: ReplayPoint, mover: Mover): Due | undefined {
+    const due = this.dueBySteps(at) ?? this.dueByMessages(at, mover);
     if (!due) return undefined;
     const before = mover.position;
-    mover.move(tail, due, arrayTokens, point);
+    mover.move(due, at);
     if (due.trigger === 'steps' && mover.position !== before)
-      this.cut = Math.max(this.cut, frontierUnit(tail));
+      this.cut = Math.max(this.cut, frontierUnit(at.tail));
     return due;
   }
 
@@ -52,17 +46,17 @@ export class CountTriggers {
     return this.stepsUpTo(end) + 1 >= stepsDue || messages + MESSAGES_PER_STEP >= messagesDue;
   }
 
-  private dueBySteps(point: RequestPoint, tail: TailCuts): Due | undefined {
+  private dueBySteps({ units, tail }: ReplayPoint): Due | undefined {
     const { stepsDue } = this.rule;
-    if (stepsDue === undefined || this.stepsUpTo(point.units) < stepsDue) return undefined;
-    const inTurns = this.steps.between(Math.min(tail.turn, point.units), point.units);
+    if (stepsDue === undefined || this.stepsUpTo(units) < stepsDue) return undefined;
+    const inTurns = this.steps.between(Math.min(tail.turn, units), units);
     return this.toTail('steps', Number.POSITIVE_INFINITY, inTurns >= stepsDue);
   }
 
-  private dueByMessages(point: RequestPoint, tail: TailCuts, { leftCuts, rewrites }: Mover): Due | undefined {
+  private dueByMessages({ units, tail }: ReplayPoint, { leftCuts, rewrites }: Mover): Due | undefined {
     const { messagesDue, frontier } = this.rule;
     if (messagesDue === undefined) return undefined;
-    const all = this.messages.before(point.units);
+    const all = this.messages.before(units);
     const left = frontier === 'slide' ? 0 : this.leftOut(leftCuts, rewrites);
     if (all - left < messagesDue) return undefined;
     const turn = Math.max(leftCuts.turn, tail.turn);

@@ -1,6 +1,6 @@
 /** The moves of a mode with one cursor: as far as necessary, or not at all. */
 import type { RoundsInView, RoundsState } from './kept-rounds.ts';
-import type { Cursor, Mover, Reach } from './mover.ts';
+import type { Cursor, Mover, Reach, ReplayPoint } from './mover.ts';
 import type { Refusal } from './refusal.ts';
 import { type Cuts, type Due, frontierUnit, type ReplayRule } from './rule.ts';
 
@@ -82,8 +82,8 @@ export class CursorMover implements Mover<CursorState> {
     return this.rounds.shed(this.settledUnit, over) !== undefined;
   }
 
-  move(tail: Cuts, due: Due, arrayTokens: number): void {
-    const failed = this.tryMove(tail, due, arrayTokens);
+  move(due: Due, at: ReplayPoint): void {
+    const failed = this.tryMove(due, at);
     // A slide moves on every request, as far as there is something to edit.
     this.failed = this.rule.frontier === 'slide' ? undefined : failed;
   }
@@ -99,7 +99,7 @@ export class CursorMover implements Mover<CursorState> {
    *
    * @returns what it would have freed, or the most that it could have, if it frees too little
    */
-  private tryMove(tail: Cuts, due: Due, arrayTokens: number): Failed | undefined {
+  private tryMove(due: Due, { tail, arrayTokens }: ReplayPoint): Failed | undefined {
     const { rule, cursor } = this;
     const leastFreed = due.unconditional ? 0 : rule.minReclaim;
     const most = leastFreed > 0 ? this.mostFreed(frontierUnit(tail)) : 0;

@@ -48,6 +48,7 @@ export function dueAt(
   const over = tokens > (rule.hard ?? Number.POSITIVE_INFINITY);
   const overSoft = tokens > (rule.soft ?? Number.POSITIVE_INFINITY);
   const budget = Math.min(rule.hard ?? rule.window, rule.window);
+  const whole = { trimOver: budget, unconditional, target: 0 };
   if (over || overSoft || overflows) {
     const limit = Math.min(budget, rule.soft ?? budget);
     const target = slides ? 0 : limit * rule.watermark;
@@ -67,18 +68,9 @@ export function dueAt(
   const summarizes = rule.turnsLossy !== undefined && leftTurns >= rule.turnsLossy;
   if (summarizes || (rule.turnsDue !== undefined && turns >= rule.turnsDue)) {
     const lossyOver = summarizes ? 0 : Number.POSITIVE_INFINITY;
-    return { trigger: 'turns', lossyOver, trimOver: budget, unconditional, target: 0 };
+    return { trigger: 'turns', lossyOver, ...whole };
   }
-  if (forced)
-    return {
-      trigger: 'force',
-      lossyOver: 0,
-      trimOver: budget,
-      unconditional,
-      target: 0,
-      tightOver: tokens - 1,
-    };
-  return undefined;
+  return forced ? { trigger: 'force', lossyOver: 0, ...whole, tightOver: tokens - 1 } : undefined;
 }
 
 /**

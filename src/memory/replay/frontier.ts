@@ -18,16 +18,16 @@
  */
 
 import { elementAt } from '../../lib/elements.ts';
-import type { History, RequestPoint } from '../conversation/history.ts';
+import type { History } from '../conversation/history.ts';
 import type { TokenSums } from '../tokens/sums.ts';
 import { ThinkingInView } from './bound-thinking.ts';
 import { CountTriggers } from './count-triggers.ts';
 import { dueAt, dueByAnswer, farther, isNear, leavesAlone } from './due.ts';
-import type { Mover, Reach } from './mover.ts';
+import type { Mover, Reach, ReplayPoint } from './mover.ts';
 import { nextMove } from './next-move.ts';
 import type { NextMove } from './next-move-schema.ts';
 import type { Refusal } from './refusal.ts';
-import { type Cuts, type Due, frontierUnit, type ReplayRule, type TailCuts } from './rule.ts';
+import { type Cuts, type Due, frontierUnit, type ReplayRule } from './rule.ts';
 import { Tails } from './tails.ts';
 import type { Trigger } from './trigger.ts';
 
@@ -136,9 +136,8 @@ class Pass<State> {
   private moves: Move[] = [];
   private trigger: Trigger = 'none';
   private moved = false;
-  private before = 0;
-  /** At the last request point that was passed. */
-  private tail: TailCuts | undefined;
+  /** The last one that was passed. */
+  private at: ReplayPoint | undefined;
   /** The position of the request before the last one, including its answer's room. */
   private previous: Reach | undefined;
   private refused: readonly Refusal[] = [];
@@ -180,20 +179,19 @@ class Pass<State> {
     const end = history.requestPoints.length - 1;
     const point = elementAt(history.requestPoints, index);
     const before = this.sums.before(point.messages);
-    this.before = before;
-    const tail = this.tails.at(point);
-    this.tail = tail;
+    const at = { ...point, index, tail: this.tails.at(point), arrayTokens: before };
+    this.at = at;
     const last = index === end;
     const cameBack = mover.arrive(point.messages);
     if (cameBack) thinking?.leave(point);
-    mover.see?.(tail, before, point, history.requestPoints[index - 1]?.messages ?? 0);
+    mover.see?.(at, history.requestPoints[index - 1]?.messages ?? 0);
     const { freed } = mover.position;
     mover.shed(0);
     const shed = mover.position.freed;
     const thought = thinking?.tokens(point) ?? 0;
     const isStill = last && rule.still === true && before - shed + thought <= rule.window - rule.answer;
     // What leaves early saves less than thinking is worth.
-    if (!isStill && !thinking?.isIn(point)) mover.leave?.(tail, before, point, index);
+    if (!isStill && !thinking?.isIn(point)) mover.leave?.(at);
     const early = mover.position.freed;
     const made: Due[] = [];
     let known = early;
@@ -210,20 +208,20 @@ class Pass<State> {
       : dueAt(history, point, rule, mover, before + thought + ahead, last, isOpen);
     this.waits = isPutOff && met !== undefined;
     const due = isPutOff ? undefined : thought > 0 ? farther(met, loss) : met;
-    if (due) mover.move(tail, due, before, point);
+    if (due) mover.move(due, at);
     note(due);
-    const isCold = due !== undefined && this.movesCold(tail, due, before, point, early);
+    const isCold = due !== undefined && this.movesCold(due, at, early);
     note(due);
-    const counted = isStill || isPutOff ? undefined : counts.move(tail, mover, before, point);
+    const counted = isStill || isPutOff ? undefined : counts.move(at, mover);
     note(counted);
     shedOver(rule.window, mover, before);
     note(due);
     // The answer's room is checked last, so that the rule above is the same at every request.
     const dueForAnswer = last && !isStill ? dueByAnswer(rule, before - mover.position.freed) : undefined;
-    if (dueForAnswer) mover.move(tail, dueForAnswer, before, point);
+    if (dueForAnswer) mover.move(dueForAnswer, at);
     if (dueForAnswer) shedOver(rule.window - rule.answer, mover, before);
     note(dueForAnswer);
-    if (index === end - 1) this.previous = cutByAnswer(mover, rule, tail, before, point);
+    if (index === end - 1) this.previous = this.cutByAnswer(at);
     this.refused = (due ?? counted ?? dueForAnswer) ? mover.refused : [];
     const isEdited = mover.position.freed > freed;
     const isMove = isEdited || (due !== undefined && leavesAlone(rule, due, before - freed, thought));
@@ -233,7 +231,7 @@ class Pass<State> {
     if (!isMove) return;
     const other = early > shed ? 'large_output' : 'token_budget';
     this.trigger = isCold ? 'cold_return' : ((isEdited ? triggerOf(made) : due?.trigger) ?? other);
-    this.moves.push(this.moveAt(point));
+    this.moves.push(this.moveAt(at));
   }
 
   /**
@@ -242,20 +240,32 @@ class Pass<State> {
    *
    * @param freed before the try that has failed
    */
-  private movesCold(tail: TailCuts, due: Due, before: number, point: RequestPoint, freed: number): boolean {
+  private movesCold(due: Due, at: ReplayPoint, freed: number): boolean {
     const { mover, rule, thinking } = this;
     if (!rule.cold || due.unconditional || mover.position.freed !== freed) return false;
     const waits = mover.refused.some(({ because }) => because === 'floor' || because === 'regret');
-    if (!waits || thinking?.isOpen(point)) return false;
-    if (rule.cold.has(point.messages)) mover.move(tail, { ...due, isCold: true }, before, point);
+    if (!waits || thinking?.isOpen(at)) return false;
+    if (rule.cold.has(at.messages)) mover.move({ ...due, isCold: true }, at);
     const isMove = mover.position.freed > freed;
-    if (!isMove) this.waited.push(point.messages);
+    if (!isMove) this.waited.push(at.messages);
     return isMove;
   }
 
+  /** The position for a request that is not the last one, including its answer's room. */
+  private cutByAnswer(at: ReplayPoint): Reach {
+    const { mover } = this;
+    const { position, turnsCut } = mover;
+    const due = dueByAnswer(this.rule, at.arrayTokens - position.freed);
+    if (due) mover.move(due, at);
+    const moved = mover.position;
+    mover.position = position;
+    mover.turnsCut = turnsCut;
+    return moved;
+  }
+
   /** The move that a request point has made. */
-  private moveAt({ messages }: RequestPoint): Move {
-    const { rule, mover, trigger, before } = this;
+  private moveAt({ messages, arrayTokens: before }: ReplayPoint): Move {
+    const { rule, mover, trigger } = this;
     const { cuts, freed } = mover.position;
     const array = before + (rule.thinking?.tokens.before(messages) ?? 0);
     return { cuts, trigger, messages, before: array, after: before - freed, settled: mover.settledUnit };
@@ -263,7 +273,8 @@ class Pass<State> {
 
   /** After the last request point. */
   result(): Replay {
-    const { history, rule, mover, thinking, moves, before, refused, trigger, previous, waited } = this;
+    const { history, rule, mover, thinking, moves, refused, trigger, previous, waited, at } = this;
+    const before = at?.arrayTokens ?? 0;
     const { cuts, freed } = mover.position;
     // A move for the answer's room of the previous request is not kept, and a summary that it
     // showed would disappear.
@@ -274,29 +285,11 @@ class Pass<State> {
     const near = isNear(history, rule, mover, after + thought) || this.counts.isNear(mover);
     const next = near ? this.tails.beyond() : cuts;
     const gone = thinking ? { thinkingFrom: thinking.from, waits: this.waits } : {};
-    const paysFrom = this.tail && mover.paysFrom?.(this.tail, before);
-    const last = history.requestPoints.at(-1);
-    const isOpen = last && thinking?.isOpen(last);
+    const paysFrom = at && mover.paysFrom?.(at);
+    const isOpen = at && thinking?.isOpen(at);
     const expected = nextMove(rule, after + thought, refused, paysFrom, isOpen);
     return { cuts, moves, moved, refused, trigger, before, after, next, waited, nextMove: expected, ...gone };
   }
-}
-
-/** The position for a request that is not the last one, including its answer's room. */
-function cutByAnswer(
-  mover: Mover,
-  rule: ReplayRule,
-  tail: TailCuts,
-  arrayTokens: number,
-  point: RequestPoint,
-): Reach {
-  const { position, turnsCut } = mover;
-  const due = dueByAnswer(rule, arrayTokens - position.freed);
-  if (due) mover.move(tail, due, arrayTokens, point);
-  const moved = mover.position;
-  mover.position = position;
-  mover.turnsCut = turnsCut;
-  return moved;
 }
 
 /** Lets Precis's rounds leave a view that is over a limit, after all else that may leave. */

@@ -5,8 +5,8 @@
  * prepared, even if two moves end in one request. Trimmed messages are between that and the new
  * frontier.
  */
-import type { RequestPoint } from '../conversation/history.ts';
 import { mostFitting } from '../tokens/fitting.ts';
+import type { ReplayPoint } from './mover.ts';
 import { passedBefore } from './phase-pass.ts';
 import { type PhaseStanding, summarizerCost, withRehydrated } from './phase-standing.ts';
 import type { PhaseView } from './phase-view.ts';
@@ -20,9 +20,7 @@ interface OpenMove {
   /** The position after its reversible edits. */
   readonly reversible: PhaseStanding;
   readonly due: Due;
-  /** Tokens of the array up to its request point. */
-  readonly arrayTokens: number;
-  readonly point: RequestPoint;
+  readonly at: ReplayPoint;
 }
 
 /** The positions that may be tried. */
@@ -35,8 +33,8 @@ interface LossyPositions {
 
 /** The positions to try; none if the reversible edits were enough. */
 export function lossyPositions(view: PhaseView, move: OpenMove): LossyPositions {
-  const { start, reversible, due, arrayTokens, point } = move;
-  const viewOf = (standing: PhaseStanding): number => arrayTokens - standing.freed;
+  const { start, reversible, due, at } = move;
+  const viewOf = (standing: PhaseStanding): number => at.arrayTokens - standing.freed;
   if (viewOf(reversible) <= due.lossyOver) return { tried: [], futile: undefined };
   const { heavy } = reversible.passed;
   // Summarize up to the frontier of the previous request; at the first move, up to the new one.
@@ -55,7 +53,7 @@ export function lossyPositions(view: PhaseView, move: OpenMove): LossyPositions 
   // If that is not enough and trimming does not help, summarize up to the new frontier.
   const further = trimming ? undefined : summarized(view, move, last);
   const withRefill = (standing: PhaseStanding | undefined): (PhaseStanding | undefined)[] => [
-    standing && refilled(view, standing, viewOf(standing), due, point),
+    standing && refilled(view, standing, viewOf(standing), move),
     standing,
   ];
   const tried = [trimming, ...withRefill(first), ...withRefill(further)];
@@ -71,15 +69,14 @@ function refilled(
   view: PhaseView,
   standing: PhaseStanding,
   tokens: number,
-  due: Due,
-  { messages }: RequestPoint,
+  { due, at }: OpenMove,
 ): PhaseStanding | undefined {
   const { refills } = view.settings;
   const { prefix } = standing;
   if (!refills || !prefix) return undefined;
   const room = filledUpTo(due, refills.watermark) - tokens;
   const space = Math.min(refillOf(prefix.freed, room), prefix.freed - view.unsureBefore(prefix.unit) - 1);
-  const rehydrated = refills.rehydrator.choose(prefix.unit, messages, space);
+  const rehydrated = refills.rehydrator.choose(prefix.unit, at.messages, space);
   return rehydrated && withRehydrated(standing, rehydrated);
 }
 
@@ -87,7 +84,7 @@ function refilled(
 function goalUnit(view: PhaseView, move: OpenMove, last: number): number {
   const isOver = (unit: number): boolean => {
     const freed = summarized(view, move, unit)?.freed ?? 0;
-    return move.arrayTokens - freed > move.due.target;
+    return move.at.arrayTokens - freed > move.due.target;
   };
   return Math.min(last, 1 + mostFitting(last, isOver));
 }
@@ -98,12 +95,12 @@ function goalUnit(view: PhaseView, move: OpenMove, last: number): number {
  */
 function summarized(
   view: PhaseView,
-  { start, reversible, point }: OpenMove,
+  { start, reversible, at }: OpenMove,
   unit: number,
 ): PhaseStanding | undefined {
   const covering = view.prefixBefore(unit, start.prefix);
   if (!covering) return undefined;
-  const prefix = { ...covering, since: point.messages };
+  const prefix = { ...covering, since: at.messages };
   const before = start.prefix ? view.covered(start.prefix.unit) : 0;
   const read = prefix.covered - before + (start.prefix?.limit ?? 0);
   const spent = summarizerCost(read, prefix.limit, view.settings.outputPrice);
@@ -120,7 +117,7 @@ function summarized(
 function trimmed(
   view: PhaseView,
   standing: PhaseStanding,
-  { start, due, arrayTokens, point: { units } }: OpenMove,
+  { start, due, at: { arrayTokens, units } }: OpenMove,
 ): PhaseStanding | undefined {
   const enough = arrayTokens - due.target;
   const { passed, prefix, trims } = standing;

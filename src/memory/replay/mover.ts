@@ -39,6 +39,15 @@ export interface Effect {
   step(unit: number): number;
 }
 
+/** A request point during a replay. */
+export interface ReplayPoint extends RequestPoint {
+  readonly index: number;
+  /** The limit of each cut. */
+  readonly tail: TailCuts;
+  /** Tokens of the array up to it. */
+  readonly arrayTokens: number;
+}
+
 /**
  * Anything that a replay moves: a cursor, or the phases of `auto`.
  *
@@ -72,34 +81,20 @@ export interface Mover<State = unknown> {
    *
    * @param since the first message that no answer has followed
    */
-  see?(tail: TailCuts, arrayTokens: number, point: RequestPoint, since: number): void;
+  see?(at: ReplayPoint, since: number): void;
   /**
    * Lets Precis's rounds leave, the oldest first: those that exceed their bounds, or as many as
    * free this many tokens. Returns whether any have left.
    */
   shed(over: number): boolean;
-  /**
-   * Removes large outputs that the model has answered often enough, where that pays off.
-   *
-   * @param index of the request point
-   */
-  leave?(tail: TailCuts, arrayTokens: number, point: RequestPoint, index: number): void;
-  /**
-   * Moves as far as necessary. Does nothing if that frees too little.
-   *
-   * @param tail the limit of each cut
-   * @param arrayTokens tokens of the array up to this request point
-   */
-  move(tail: TailCuts, due: Due, arrayTokens: number, point: RequestPoint): void;
+  /** Removes large outputs that the model has answered often enough, where that pays off. */
+  leave?(at: ReplayPoint): void;
+  /** Moves as far as necessary. Does nothing if that frees too little. */
+  move(due: Due, at: ReplayPoint): void;
   /** Ends a request point, after its moves. */
   settle(arrayTokens: number): void;
-  /**
-   * Tokens of a view from which a move is likely to pay off. Absent: any move does.
-   *
-   * @param tail as at the last request point
-   * @param arrayTokens of the whole array
-   */
-  paysFrom?(tail: TailCuts, arrayTokens: number): number;
+  /** Tokens of a view from which a move is likely to pay off. Absent: any move does. */
+  paysFrom?(last: ReplayPoint): number;
   /** What the last move left out, and why; empty if it took all that was due. */
   readonly refused: readonly Refusal[];
 }

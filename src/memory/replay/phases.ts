@@ -21,7 +21,7 @@ import type { JournalEntry } from './journal.ts';
 import type { RoundsState } from './kept-rounds.ts';
 import { lossyPositions } from './lossy-phases.ts';
 import { type Misses, missesIn, type Recalling } from './misses.ts';
-import type { Mover } from './mover.ts';
+import type { Mover, ReplayPoint } from './mover.ts';
 import { Pass } from './phase-pass.ts';
 import { refusalsOf } from './phase-refusals.ts';
 import { NOWHERE, type PhaseStanding, settledBefore } from './phase-standing.ts';
@@ -169,18 +169,19 @@ export class PhaseMover implements Mover<PhaseState> {
     return back !== undefined;
   }
 
-  see(tail: TailCuts, arrayTokens: number, point: RequestPoint, since: number): void {
+  see(at: ReplayPoint, since: number): void {
+    const { tail, arrayTokens } = at;
     const { standing, view } = this;
     const { journal } = view;
     const { shortened } = this.edits;
     // What can't be fetched is cut for the window alone.
     const { fresh: open } = view.settings;
-    const fresh = open && this.isClosed(point) ? { ...open, budget: open.window } : open;
+    const fresh = open && this.isClosed(at) ? { ...open, budget: open.window } : open;
     if (!shortened || !fresh || arrayTokens - standing.freed <= fresh.budget) return;
-    const least = view.least(this.tailUnit(tail), arrayTokens, point);
-    journal.at = point.messages;
+    const least = view.least(this.tailUnit(tail), arrayTokens, at);
+    journal.at = at.messages;
     const before = journal.length;
-    const outputs = outputsSince(view.history, since, point);
+    const outputs = outputsSince(view.history, since, at);
     for (const { unit, removal } of shortenedOutputs(outputs, least, fresh, view.sums, shortened))
       journal.add(unit, [removal]);
     const { leftOut, passed } = standing;
@@ -190,22 +191,22 @@ export class PhaseMover implements Mover<PhaseState> {
       this.standing = { ...standing, freed, ends: [...standing.ends, journal.length] };
     }
     if (outputs.length === 0) return;
-    const rest = view.least(this.tailUnit(tail), arrayTokens, point);
+    const rest = view.least(this.tailUnit(tail), arrayTokens, at);
     // Rounds leave for fresh outputs alone, and not where the view exceeds its budget without them.
     const isCrowded = isShortened || rest <= fresh.budget;
     this.crowding = isCrowded ? Math.max(0, rest + view.rounds.tokens(passed.heavy) - fresh.budget) : 0;
   }
 
-  leave(tail: TailCuts, arrayTokens: number, point: RequestPoint, index: number): void {
+  leave(at: ReplayPoint): void {
     const { view, standing, seen } = this;
     const { settings, journal } = view;
-    if (!seen || this.isClosed(point)) return;
-    const limit = settings.early?.keepsTail ? this.tailUnit(tail) : point.units;
-    const outputs = seen.at(index, limit, (output) => this.isShown(output));
-    const before = { array: arrayTokens, view: arrayTokens - standing.freed };
-    const made = this.worth.leaving(outputs, before, (unit) => view.keptBefore(unit, point, standing));
+    if (!seen || this.isClosed(at)) return;
+    const limit = settings.early?.keepsTail ? this.tailUnit(at.tail) : at.units;
+    const outputs = seen.at(at.index, limit, (output) => this.isShown(output));
+    const before = { array: at.arrayTokens, view: at.arrayTokens - standing.freed };
+    const made = this.worth.leaving(outputs, before, (unit) => view.keptBefore(unit, at, standing));
     if (!made) return;
-    journal.at = point.messages;
+    journal.at = at.messages;
     for (const { unit, removal } of made.outputs) journal.add(unit, [removal]);
     this.moveEarly(view.freedWith(standing.leftOut, standing.passed), made.kept);
   }
@@ -224,12 +225,13 @@ export class PhaseMover implements Mover<PhaseState> {
     return outputs.filter((output) => this.isShown(output)).map(({ removal }) => removal);
   }
 
-  move(tail: TailCuts, due: Due, arrayTokens: number, point: RequestPoint): void {
+  move(due: Due, at: ReplayPoint): void {
+    const { tail, arrayTokens } = at;
     const { view, standing: start } = this;
     const { journal, rounds, history } = view;
     const stakes = { array: arrayTokens, view: arrayTokens - start.freed };
-    if (!this.worth.isTried(point.units, due)) return;
-    journal.at = point.messages;
+    if (!this.worth.isTried(at.units, due)) return;
+    journal.at = at.messages;
     // Reasoning can't be brought back, so it leaves where a summary may replace messages.
     const clears = Number.isFinite(due.lossyOver);
     const limits = [tail.turn];
@@ -243,13 +245,13 @@ export class PhaseMover implements Mover<PhaseState> {
     for (const [index, limit] of limits.entries()) {
       if (index > 1 && arrayTokens - view.freedWith(start.leftOut, pass.passed) <= tightOver) break;
       pass.run('light', limit, (unit) => {
-        this.lightOf[unit] = this.edits.light(unit, point.messages);
+        this.lightOf[unit] = this.edits.light(unit, at.messages);
         return this.stillShown(this.lightOf[unit]);
       });
       const old = clears ? this.edits.old : undefined;
-      if (old) pass.run('reasoning', Math.min(limit, old.staysFrom(point.turns)), (unit) => old.in(unit));
+      if (old) pass.run('reasoning', Math.min(limit, old.staysFrom(at.turns)), (unit) => old.in(unit));
       // The current request keeps its images.
-      const asking = history.turns[point.turns - 1] ?? 0;
+      const asking = history.turns[at.turns - 1] ?? 0;
       if (index === 0) pass.run('media', Math.min(limit, asking), (unit) => this.edits.media(unit));
       pass.run('heavy', limit, (unit) => this.stillShown(this.edits.heavy(unit, this.lightOf[unit] ?? [])));
     }
@@ -258,7 +260,7 @@ export class PhaseMover implements Mover<PhaseState> {
       kept: pass.first === undefined ? stakes.view : this.reread(pass.first),
       spent: 0,
     };
-    const lossy = lossyPositions(view, { start, reversible, due, arrayTokens, point });
+    const lossy = lossyPositions(view, { start, reversible, due, at });
     const found = [...lossy.tried, reversible];
     const made = found.find(
       (standing) => standing.freed - start.freed >= this.worth.least(standing, due, stakes).least,
@@ -273,12 +275,12 @@ export class PhaseMover implements Mover<PhaseState> {
       return;
     }
     this.position = made ? { ...made, frontier: made.passed.heavy, clears } : start;
-    this.worth.note(made !== undefined, point.units, pass.tried, due);
+    this.worth.note(made !== undefined, at.units, pass.tried, due);
     this.movedCold = made !== undefined && due.isCold === true;
     if (made && due.trigger === 'turns') this.turnsCut = turnsBefore(history, tail.turn);
   }
 
-  paysFrom(tail: TailCuts, arrayTokens: number): number {
+  paysFrom({ tail, arrayTokens }: ReplayPoint): number {
     const { standing, view } = this;
     const { units, messages } = view.history;
     const kept = view.before(standing.passed.heavy, standing);
