@@ -11,7 +11,7 @@ import type { History } from '../conversation/history.ts';
 import type { CountedEcho } from '../conversation/session-summary.ts';
 import { type TokenSums, unitSums } from '../tokens/sums.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
-import type { FirstRequest } from './first-request.ts';
+import { type FirstRequest, type RecapPlace, recapPlace } from './first-request.ts';
 import { type Rehydrated, tokensOf } from './rehydrate.ts';
 import type { RunningRequests } from './running-requests.ts';
 
@@ -87,7 +87,7 @@ export function coveredMessages(
 }
 
 /** The user unit of each unit's turn. */
-export function askedBy(history: History): readonly (number | undefined)[] {
+function askedBy(history: History): readonly (number | undefined)[] {
   const asked: (number | undefined)[] = [];
   for (const [index, unit] of history.units.entries())
     asked.push(unit.kind === 'user' ? index : asked[index - 1]);
@@ -106,7 +106,10 @@ export interface PrefixSettings {
   readonly running?: RunningRequests;
 }
 
-/** Computes the token weights of prefixes. A summary among them that came back counts as it is. */
+/**
+ * The prefixes of an array: what stays of each, and their tokens. A summary among them that came
+ * back counts as it is.
+ */
 export class Prefixes {
   /** Units held by bonds. */
   readonly held: HeldTokens;
@@ -143,27 +146,60 @@ export class Prefixes {
     return this.before(unit + 1) - this.before(unit);
   }
 
+  /** The first request, if it is before a unit and stays. */
+  firstBefore(unit: number): FirstRequest | undefined {
+    const { first } = this.settings;
+    return first && first.message < this.endOf(unit) ? first : undefined;
+  }
+
+  /** The user unit before this one that stays, since its turn continues. */
+  requestAt(unit: number): number | undefined {
+    return this.history.units[unit]?.kind === 'user' ? undefined : this.asked[unit - 1];
+  }
+
+  /** Tokens of what stays when the units before one leave: held units and requests. */
+  stayingBefore(unit: number): number {
+    const request = this.requestAt(unit);
+    const first = this.firstBefore(unit);
+    const isOther = request !== undefined && this.history.units[request]?.first !== first?.message;
+    const running = this.settings.running?.[unit];
+    const asked = (isOther ? this.of(request) : 0) + (running ? this.of(running.unit) : 0);
+    return this.held.before(unit) + asked + (first?.tokens ?? 0);
+  }
+
   /** The prefix before a unit. */
   at(unit: number): SummarizedPrefix {
-    const { summaryTokens, echo, first } = this.settings;
-    const { units, messages } = this.history;
-    const end = units[unit]?.first ?? messages.length;
-    const asked = units[unit]?.kind === 'user' ? undefined : this.asked[unit - 1];
-    const request = units[asked ?? -1]?.first;
-    const kept = first && first.message < end ? first : undefined;
-    const running = this.settings.running?.[unit];
+    const { summaryTokens, echo, running } = this.settings;
+    const end = this.endOf(unit);
+    const request = this.history.units[this.requestAt(unit) ?? -1]?.first;
+    const first = this.firstBefore(unit);
     const { tokens: known, behind } = echo && echo.last < end ? echo : { tokens: 0, behind: 0 };
     const covered = this.before(unit);
-    const replaced = covered - (kept?.tokens ?? 0);
-    const limit = Math.min(summaryTokens, known + Math.floor((replaced - known - behind) / 2));
-    const isOther = asked !== undefined && request !== kept?.message;
+    const read = covered - (first?.tokens ?? 0) - known - behind;
+    const limit = Math.min(summaryTokens, known + Math.floor(read / 2));
     // A request that opens with an earlier summary stays without it.
-    const stays = isOther ? this.of(asked) - (request === echo?.message ? known + behind : 0) : 0;
-    const runs = running ? this.of(running.unit) : 0;
-    const held = this.held.before(unit);
-    const freed = replaced - held - stays - runs - limit - BLOCK_TOKENS;
-    const staying = { request, first: kept?.message, running: running?.message };
-    return { unit, end, ...staying, covered: covered - held, limit, freed };
+    const opening = request !== undefined && request === echo?.message ? known + behind : 0;
+    const freed = covered - this.stayingBefore(unit) + opening - limit - BLOCK_TOKENS;
+    const staying = { request, first: first?.message, running: running?.[unit]?.message };
+    return { unit, end, ...staying, covered: covered - this.held.before(unit), limit, freed };
+  }
+
+  /**
+   * The place of the line for trimmed messages: the recap, or the first user message that stays.
+   */
+  linePlace(unit: number): RecapPlace | { readonly opens: number } | undefined {
+    const { history } = this;
+    const request = this.requestAt(unit);
+    const asked = history.units[request ?? -1]?.first;
+    const recap = recapPlace(history, unit, asked, this.firstBefore(unit)?.message);
+    const user = request ?? history.turns.find((turn) => turn >= unit);
+    const opens = history.units[user ?? -1]?.first;
+    return recap ?? (opens === undefined ? undefined : { opens });
+  }
+
+  /** The message before which the units before one end. */
+  private endOf(unit: number): number {
+    return this.history.units[unit]?.first ?? this.history.messages.length;
   }
 }
 

@@ -101,7 +101,7 @@ function summarized(
   const covering = view.prefixBefore(unit, start.prefix);
   if (!covering) return undefined;
   const prefix = { ...covering, since: at.messages };
-  const before = start.prefix ? view.covered(start.prefix.unit) : 0;
+  const before = start.prefix ? view.prefixes.before(start.prefix.unit) : 0;
   const read = prefix.covered - before + (start.prefix?.limit ?? 0);
   const spent = summarizerCost(read, prefix.limit, view.settings.outputPrice);
   const left = { prefix, trims: [], leftOut: prefix.freed };
@@ -127,7 +127,7 @@ function trimmed(
   while (unit < passed.heavy && view.freedWith(leftOut, passed) < enough)
     leftOut = view.leftOut(++unit, prefix);
   const freed = view.freedWith(leftOut, passed);
-  const place = view.requests.linePlace(unit);
+  const place = view.prefixes.linePlace(unit);
   const later = view.history.units[units]?.first ?? Number.POSITIVE_INFINITY;
   if (
     freed <= standing.freed ||

@@ -12,7 +12,6 @@ import {
 import { TRIM_LINE_TOKENS, type TrimmedSpan } from '../edits/trim.ts';
 import type { TokenSums } from '../tokens/sums.ts';
 import { Journal } from './journal.ts';
-import { KeptRequests } from './kept-requests.ts';
 import type { RoundsInView } from './kept-rounds.ts';
 import type { Passed } from './phase-pass.ts';
 import { NOWHERE, type PhaseSettings, type PhaseStanding } from './phase-standing.ts';
@@ -29,20 +28,18 @@ export class PhaseView {
   readonly history: History;
   readonly settings: PhaseSettings;
   readonly journal: Journal;
-  readonly requests: KeptRequests;
+  readonly prefixes: Prefixes;
   /** The position after the last request point. */
   settled = NOWHERE;
   readonly sums: TokenSums;
   /** Precis's rounds in the view. */
   readonly rounds: RoundsInView;
-  private readonly prefixes: Prefixes;
 
   constructor(history: History, sums: TokenSums, settings: PhaseSettings, rounds: RoundsInView) {
     this.history = history;
     this.sums = sums;
     this.settings = settings;
     this.rounds = rounds;
-    this.requests = new KeptRequests(history, settings.first);
     const { length } = history.units;
     this.journal = new Journal(length, (unit, freed) => this.prefixes.held.weigh(unit, -freed));
     this.prefixes = new Prefixes(history, sums, settings, (unit) => this.journal.freedBefore(unit));
@@ -83,7 +80,7 @@ export class PhaseView {
 
   /** Tokens that stay untouched when the messages before a unit leave. */
   untouched(unit: number, standing: PhaseStanding): number {
-    const first = this.requests.firstBefore(unit)?.message;
+    const first = this.prefixes.firstBefore(unit)?.message;
     const begins = first !== undefined && first === this.history.units[0]?.first;
     return this.reread(begins ? this.sums.before(first + 1) : this.before(0, standing), standing);
   }
@@ -119,21 +116,16 @@ export class PhaseView {
     return this.sums.before(first) - edited + this.rounds.tokens(passed.heavy, unit);
   }
 
-  /** See `Prefixes.before`. */
-  covered(unit: number): number {
-    return this.prefixes.before(unit);
-  }
-
   /** Tokens saved without the units before one. */
   leftOut(unit: number, prefix: SummarizedPrefix | undefined): number {
     const summary = prefix ? reservedFor(prefix) : 0;
-    return this.covered(unit) - this.stayingBefore(unit) - summary - TRIM_LINE_TOKENS;
+    return this.prefixes.before(unit) - this.prefixes.stayingBefore(unit) - summary - TRIM_LINE_TOKENS;
   }
 
   /** Of the view of a request if everything had left it that may: all before the tail. */
   least(tail: number, arrayTokens: number, { units }: RequestPoint): number {
     const view = arrayTokens - this.journal.freedBefore(units);
-    return view - this.covered(tail) + this.stayingBefore(tail);
+    return view - this.prefixes.before(tail) + this.prefixes.stayingBefore(tail);
   }
 
   /**
@@ -150,17 +142,6 @@ export class PhaseView {
   /** Counted for digests before a unit that may not come. */
   unsureBefore(unit: number): number {
     return (this.settings.unsure?.before(unit) ?? 0) + this.journal.unusedBefore(unit);
-  }
-
-  /** Of what stays when the units before one leave: held units and requests. */
-  private stayingBefore(unit: number): number {
-    const request = this.requests.at(unit);
-    const first = this.requests.firstBefore(unit);
-    const isOther = request !== undefined && this.history.units[request]?.first !== first?.message;
-    const running = this.settings.running?.[unit];
-    const { prefixes } = this;
-    const asked = (isOther ? prefixes.of(request) : 0) + (running ? prefixes.of(running.unit) : 0);
-    return prefixes.held.before(unit) + asked + (first?.tokens ?? 0);
   }
 
   /**
@@ -197,13 +178,13 @@ export class PhaseView {
 
   /** The trimmed messages of a position. Undefined if it has trimmed none. */
   trimmedSpan({ trims, prefix, leftOut }: PhaseStanding): TrimmedSpan | undefined {
-    const { history, requests } = this;
+    const { history, prefixes } = this;
     const unit = trims.at(-1);
-    const place = unit === undefined ? undefined : requests.linePlace(unit);
+    const place = unit === undefined ? undefined : prefixes.linePlace(unit);
     if (unit === undefined || place === undefined) return undefined;
     const { units, messages } = history;
-    const request = units[requests.at(unit) ?? -1]?.first;
-    const first = requests.firstBefore(unit)?.message;
+    const request = units[prefixes.requestAt(unit) ?? -1]?.first;
+    const first = prefixes.firstBefore(unit)?.message;
     const running = this.settings.running?.[unit]?.message;
     const end = units[unit]?.first ?? messages.length;
     const staying = { unit, request, first, running };
