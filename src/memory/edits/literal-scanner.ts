@@ -7,6 +7,7 @@
  * forms that their characters allow. A single expression for all forms would be quadratic in the
  * length of a run.
  */
+import { isAlphanumeric } from '../../lib/characters.ts';
 import {
   ASCII,
   CAPITAL,
@@ -228,9 +229,4 @@ function fileBefore(word: string): number {
   if ((charactersIn(word, 0, word.indexOf(':')) & FILE_MARKS) === 0) return 0;
   const match = FILE_BEFORE.exec(word);
   return (match?.[1] ?? match?.[2])?.length ?? 0;
-}
-
-/** @param code of an ASCII letter or digit */
-function isAlphanumeric(code: number): boolean {
-  return (code >= 97 && code <= 122) || (code >= 48 && code <= 57) || (code >= 65 && code <= 90);
 }

@@ -5,7 +5,7 @@
  * A block ends where no token can cross, if there is such a place in its second half. Then its
  * tokens are the whole text's.
  */
-import { cutAfter } from '../../lib/characters.ts';
+import { cutAfter, isAlphanumeric } from '../../lib/characters.ts';
 
 /** In characters. */
 const BLOCK_LENGTH = 4_096;
@@ -44,9 +44,4 @@ function isBreak(text: string, at: number): boolean {
   if (code === SPACE) return before > SPACE && text.charCodeAt(at + 1) > SPACE;
   // An apostrophe may belong to the word: "don't".
   return isAlphanumeric(before) && code > SPACE && code < 127 && code !== APOSTROPHE && !isAlphanumeric(code);
-}
-
-/** An ASCII letter or digit. */
-function isAlphanumeric(code: number): boolean {
-  return (code >= 97 && code <= 122) || (code >= 65 && code <= 90) || (code >= 48 && code <= 57);
 }
