@@ -8,8 +8,7 @@ import type { History } from '../conversation/history.ts';
 import type { Schedule } from '../models/schedule.ts';
 import { amountOf } from '../money/amounts.ts';
 import { hitsOf } from '../money/cache-hits.ts';
-import type { Course, CourseRequest } from './course-schema.ts';
-import type { Explanation } from './explanation-schema.ts';
+import type { Course, CourseRequest, Explanation } from './explanation-schema.ts';
 
 /** A conversation that is explained as a whole. */
 interface Explained extends Pick<Explanation, 'messages' | 'moves'> {

@@ -4,7 +4,6 @@ import type { Immutable } from '../../lib/immutable.ts';
 import { FATES, REMOVAL_KINDS, REMOVAL_REASONS, type RemovalReason } from '../edits/fates.ts';
 import { TRIGGERS } from '../replay/trigger.ts';
 import { count, name, refName } from '../shapes.ts';
-import { courseSchema } from './course-schema.ts';
 
 const tokens = count;
 /** The first and the last message. */
@@ -64,6 +63,21 @@ const moveSchema = z.strictObject({
   after: tokens,
 });
 
+/** In nanodollars; null if it is not known. */
+const price = count.nullable();
+
+/** A request of a course. Before: of the array, with the tools. After: of the view. */
+const courseRequestSchema = z.strictObject({
+  /** How many messages the array had. */
+  messages: count,
+  before: count,
+  after: count,
+  /** Whether the frontier moved. */
+  moved: z.boolean(),
+  price_before: price,
+  price_after: price,
+});
+
 export const explanationSchema = z.strictObject({
   messages: z.array(messageSchema),
   /** The summary in the view, with its tags. */
@@ -77,7 +91,8 @@ export const explanationSchema = z.strictObject({
     })
     .exactOptional()
     .describe('What the next move would do; absent if it is not near.'),
-  course: courseSchema.exactOptional(),
+  /** One for each request point, in order. */
+  course: z.array(courseRequestSchema).exactOptional(),
 });
 
 export type KeptBecause = z.output<typeof becauseSchema>;
@@ -85,4 +100,6 @@ export type ExplainedEdit = Immutable<z.output<typeof editSchema>>;
 export type ShownEdit = Immutable<z.output<typeof shownEditSchema>>;
 export type ExplainedMessage = Immutable<z.output<typeof messageSchema>>;
 export type ExplainedMove = Immutable<z.output<typeof moveSchema>>;
+export type CourseRequest = z.output<typeof courseRequestSchema>;
+export type Course = readonly CourseRequest[];
 export type Explanation = Immutable<z.output<typeof explanationSchema>>;

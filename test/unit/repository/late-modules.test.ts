@@ -19,7 +19,6 @@ const PACKAGES = ['zod', 'hono/html', 'marked'];
 const LATE_LEAVES: readonly string[] = [
   'memory/modes/meanings.ts',
   'memory/money/usage-schema.ts',
-  'memory/plan/course-schema.ts',
   'memory/plan/explanation-schema.ts',
   'memory/plan/report-schema.ts',
   'memory/plan/turns-schema.ts',

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { Schedule } from '../../../../src/memory/models/schedule.ts';
 import type { MemoryStrategyRequest } from '../../../../src/memory/modes/table.ts';
 import { courseOf } from '../../../../src/memory/plan/course.ts';
-import type { Course } from '../../../../src/memory/plan/course-schema.ts';
 import { explain } from '../../../../src/memory/plan/explain.ts';
+import type { Course } from '../../../../src/memory/plan/explanation-schema.ts';
 import { ANSWER_OVERHEAD, toolTokens } from '../../../../src/memory/tokens/tokens.ts';
 import {
   type ConversationBody,
