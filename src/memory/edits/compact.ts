@@ -203,10 +203,10 @@ export function candidateOf(
   };
 }
 
-/** The marker line for a tool output. Tokens are only given with a ref. */
+/** The marker line for a tool output. */
 export function outputLine({ call }: Output, marker: MarkerStart, { tokens }: Pick<Facts, 'tokens'>): string {
   const kind = call ? 'tool output' : 'observation';
-  return writeMarker({ ...marker, kind, ...(marker.ref === undefined ? {} : { tokens }) });
+  return writeMarker({ ...marker, kind, tokens });
 }
 
 /** A name of the output's content: equal contents have equal names. */

@@ -31,8 +31,7 @@ export function compactHosted(
         key,
         count: () => context.counter.weight(key, () => content().weight),
         replacements: (marker, { tokens }) => {
-          const sized = marker.ref === undefined ? {} : { tokens };
-          const line = writeMarker({ ...marker, kind: 'tool output', ...sized });
+          const line = writeMarker({ ...marker, kind: 'tool output', tokens });
           const write = (most: number) =>
             context.writer.write(index, () => content().text, most, undefined, call);
           return previewed(line, context, { tokens }, write);

@@ -34,9 +34,7 @@ export function removeMedia(unit: Unit, context: CompactContext): Removal[] {
         content: () => mediaContent(media),
         key: `${message.digest}:part:${part}`,
         count: () => tokens,
-        replacements: (marker) => [
-          writeMarker({ ...marker, kind, ...(marker.ref === undefined ? {} : { tokens }) }),
-        ],
+        replacements: (marker) => [writeMarker({ ...marker, kind, tokens })],
       },
       context,
     );

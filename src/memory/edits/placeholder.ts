@@ -28,7 +28,7 @@ export interface Marker {
   readonly call: string;
   readonly reason: MarkerReason;
   readonly ref?: string;
-  /** Tokens of the removed content. Only in markers of outputs with a ref. */
+  /** Tokens of the removed content. Absent in markers of inputs, and in lines without a ref. */
   readonly tokens?: number;
 }
 
@@ -50,7 +50,7 @@ export function label(text: string, digest: Digest): string {
   return SAFE_LABEL.test(text) ? text : `hash_${digest(text).slice(0, 16)}`;
 }
 
-/** The marker's line. */
+/** The marker's line. It names tokens only where a ref leads to them. */
 export function writeMarker(marker: Marker): string {
   const { kind, tool, call, reason, ref, tokens } = marker;
   const what = kind === 'observation' ? kind : `${kind} for ${tool} (call_id=${call})`;
