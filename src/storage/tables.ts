@@ -131,7 +131,10 @@ export class LazyTables implements StoredPart {
     return [...this.each<Row>(query, ...values)];
   }
 
-  /** The rows of a query, read one by one as they are asked for. */
+  /**
+   * The rows of a query, read one by one as they are asked for. To be read to the end: while a query
+   * is open, no table can be dropped.
+   */
   each<Row>(query: string, ...values: Bound[]): Iterable<Row> {
     return this.exists() ? (this.run(query, values) as Iterable<unknown> as Iterable<Row>) : [];
   }

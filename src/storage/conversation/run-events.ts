@@ -137,7 +137,8 @@ export class RunEvents {
 
   /** Newest first. @param before only events with a smaller number; null for the newest */
   page(before: number | null, most: number): ListedRun[] {
-    const rows = this.tables.each<Row>(
+    // All at once: while a query is open, no table can be dropped.
+    const rows = this.tables.all<Row>(
       `SELECT first_n, events FROM run_events WHERE ?1 IS NULL OR first_n < ?1
        ORDER BY first_n DESC LIMIT ?2`,
       before,

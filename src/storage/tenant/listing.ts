@@ -157,32 +157,43 @@ function fewNamed(tables: LazyTables, sums: string, names: string): Row[] | unde
   return rows.length > MOST_LOOKED_AT ? undefined : rows;
 }
 
-/** The rows of a walk, which are read as they are asked for. */
+/** Rows that are read at once: an open query would keep tables from being dropped. */
+const PART = 64;
+
+/** The rows of a walk, which are read in parts as they are asked for. */
 function* along(
   tables: LazyTables,
   sums: string,
   column: Walk,
   order: ListQuery['order'],
-  after: ListPlace | null,
+  after: Pick<ListPlace, 'value' | 'at'> | null,
 ): Iterable<Row> {
   const [table, other] = [`${sums} s`, 'conversations c'];
   const isOfSums = column !== null && column !== 'lastUsed';
   const from = isOfSums ? `${table} CROSS JOIN ${other}` : `${other} LEFT JOIN ${table}`;
   const id = isOfSums ? 's.conversation_id' : 'c.conversation_id';
   const beyond = order === 'desc' ? '<' : '>';
-  const read = (where: string, ...values: number[]) =>
-    tables.each<Row>(
+  const read = (most: number, where: string, ...values: number[]) =>
+    tables.all<Row>(
       `SELECT ${COLUMNS} FROM ${from} ON s.conversation_id = c.conversation_id WHERE ${where}
-       ORDER BY ${column === null ? '' : `${column} ${order}, `}${id} ${order}`,
+       ORDER BY ${column === null ? '' : `${column} ${order}, `}${id} ${order} LIMIT ?`,
       ...values,
+      most,
     );
-  if (column === null) {
-    yield* after ? read(`${id} ${beyond} ?`, after.at) : read('TRUE');
-    return;
+  const part = (last: typeof after): Row[] => {
+    if (column === null) return last ? read(PART, `${id} ${beyond} ?`, last.at) : read(PART, 'TRUE');
+    if (!last) return read(PART, `${column} IS NOT NULL`);
+    // Two ranges of the index, since one condition for both reads all rows with the value again.
+    const same = read(PART, `${column} = ? AND ${id} ${beyond} ?`, last.value, last.at);
+    const left = PART - same.length;
+    return left === 0 ? same : [...same, ...read(left, `${column} ${beyond} ?`, last.value)];
+  };
+  let rows = part(after);
+  yield* rows;
+  for (let last = rows.at(-1); last && rows.length === PART; last = rows.at(-1)) {
+    rows = part({ value: sortedBy(last, column) ?? 0, at: last.at });
+    yield* rows;
   }
-  // Two ranges of the index, since one condition for both reads all rows with the value again.
-  if (after) yield* read(`${column} = ? AND ${id} ${beyond} ?`, after.value, after.at);
-  yield* after ? read(`${column} ${beyond} ?`, after.value) : read(`${column} IS NOT NULL`);
 }
 
 /** A row on the first walk that has its value. */

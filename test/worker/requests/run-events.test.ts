@@ -530,6 +530,17 @@ describe('events that are deleted', () => {
     expect((await read('/v1/conversations/c/requests')).body).toMatchObject({ data: [{ n: 1 }] });
   });
 
+  it('go with the memory after a page that ends within a batch', async () => {
+    const { app, list, stub } = caller();
+    for (let at = 0; at < 4; at++) await stub.events.add(batchOf(endedRun(), endedRun(), endedRun()));
+    expect((await list('c', '?limit=4')).data).toHaveLength(4);
+
+    const gone = await app.request('/v1/conversations/c/memory', { method: 'DELETE' });
+
+    expect(gone.status).toBe(200);
+    expect((await tables(stub)).filter(({ name }) => COUNT.includes(name))).toEqual([]);
+  });
+
   it('go with all data of their tenant', async () => {
     const { app, read, stub } = caller();
     await app.chat(body(GO, NAMED));
