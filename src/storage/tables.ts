@@ -132,8 +132,8 @@ export class LazyTables implements StoredPart {
   }
 
   /**
-   * The rows of a query, read one by one as they are asked for. To be read to the end: while a query
-   * is open, no table can be dropped.
+   * The rows of a query, read one by one as they are asked for. To be read to the end: while a
+   * query is open, no table can be dropped.
    */
   each<Row>(query: string, ...values: Bound[]): Iterable<Row> {
     return this.exists() ? (this.run(query, values) as Iterable<unknown> as Iterable<Row>) : [];
