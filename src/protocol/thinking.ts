@@ -18,14 +18,10 @@ import {
   within,
 } from './json/spans.ts';
 import type { ModelRequest } from './model-request.ts';
+import { FREE, needsReasoning } from './responses/reasoning.ts';
 
 /** One of these is in every body with thinking. */
 const SIGNS = ['reasoning', 'thinking'];
-
-/** Items that may be without the reasoning before them, but not with its id. */
-const FREE: ReadonlySet<unknown> = new Set(['message', 'function_call', 'custom_tool_call']);
-/** All others of the model's. */
-const KNOWN_BY_ID = /_call$|^program$/;
 
 /**
  * @param field that holds the conversation
@@ -146,8 +142,7 @@ function ofItems(bytes: Uint8Array, items: readonly JsonSpan[], keepsNeeded: boo
     const type = stringIn(bytes, item, 'type') ?? (fieldOf(item, 'role') ? 'message' : undefined);
     const role = stringIn(bytes, item, 'role');
     const isAnswers = FREE.has(type) && (role === undefined || role === 'assistant');
-    if (keepsNeeded && !isAnswers && KNOWN_BY_ID.test(type ?? ''))
-      for (const thought of led) thoughts.delete(thought);
+    if (keepsNeeded && needsReasoning(type ?? '')) for (const thought of led) thoughts.delete(thought);
     if (role === 'user' || type === 'function_call_output') led = [];
     if (type === 'reasoning') {
       thoughts.add(index);

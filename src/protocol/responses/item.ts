@@ -36,6 +36,7 @@ import {
 import { MARKS, saidIn } from '../said.ts';
 import { COMPACTIONS } from '../sealed.ts';
 import { HostedOutput } from './hosted-output.ts';
+import { APPROVAL, isCallType } from './reasoning.ts';
 
 /** The fields of an item that are ever read. All others are passed through. */
 export const READ_FIELDS: readonly string[] = [
@@ -62,12 +63,6 @@ const MESSAGE_ROLES: ReadonlyMap<string, Role> = new Map([
   ['user', 'user'],
   ['assistant', 'assistant'],
 ]);
-
-/**
- * A model's request for approval before the upstream calls an MCP tool. The response refers to it
- * by id.
- */
-const APPROVAL = 'mcp_approval_request';
 
 const EDITABLE_OUTPUTS = new Set(['function_call_output', 'custom_tool_call_output']);
 
@@ -206,7 +201,7 @@ export class Item {
   }
 
   private get isCall(): boolean {
-    return this.type === 'program' || this.type === APPROVAL || this.type.endsWith('_call');
+    return isCallType(this.type);
   }
 
   private get callId(): string | undefined {

@@ -33,7 +33,8 @@ import { NamedMessage } from '../message-names.ts';
 import type { WireMessage } from '../model-request.ts';
 import { plain, sumOfWeights, withEncrypted } from '../parts.ts';
 import { Item, type ItemFacts } from './item.ts';
-import { needsReasoning, reasoningIn, thinkingAmong } from './past-reasoning.ts';
+import { reasoningIn, thinkingAmong } from './past-reasoning.ts';
+import { needsReasoning } from './reasoning.ts';
 
 /** Items whose content may be a list of parts. */
 const MARKABLE: ReadonlySet<string> = new Set(['message', 'function_call_output', 'custom_tool_call_output']);
@@ -87,7 +88,8 @@ export class ItemGroup extends NamedMessage implements WireMessage {
     this.continues =
       this.role === 'assistant' && !this.hasReasoning && (before?.hasReasoning || before?.continues || false);
     this.thought = this.hasReasoning ? this : this.continues ? before?.thought : undefined;
-    if (this.dropsThinking && this.thought && items.some(needsReasoning)) this.thought.keepsThinking = true;
+    const isNeeded = this.dropsThinking && items.some(({ type }) => needsReasoning(type));
+    if (isNeeded && this.thought) this.thought.keepsThinking = true;
   }
 
   private get hasReasoning(): boolean {

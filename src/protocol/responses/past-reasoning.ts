@@ -5,17 +5,7 @@ import { bytesOf, type Splice, within } from '../json/spans.ts';
 import { sumOfWeights } from '../parts.ts';
 import { thinkingIn } from '../thinking.ts';
 import type { Item } from './item.ts';
-
-/**
- * Items that are without the reasoning before them. Items of hosted tools are known by ids, which
- * need it.
- */
-const FREE = new Set(['message', 'function_call', 'custom_tool_call']);
-
-/** Whether an item of the model's is one that the API knows by its id, with its reasoning. */
-export function needsReasoning({ type, role }: Item): boolean {
-  return role === 'assistant' && type !== 'reasoning' && !FREE.has(type);
-}
+import { FREE } from './reasoning.ts';
 
 /** The reasoning among the items of a turn of the model, if all others are without it. */
 export function reasoningIn(items: readonly Item[]): Reasoning | undefined {

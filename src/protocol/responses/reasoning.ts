@@ -22,6 +22,28 @@ export function withMark(item: object): Record<string, unknown> {
   return { ...item, encrypted_content: REASONING_MARK };
 }
 
+/**
+ * Items that may be without the reasoning before them, but not with its id. Items of hosted tools
+ * are known by ids, which need it.
+ */
+export const FREE: ReadonlySet<unknown> = new Set(['message', 'function_call', 'custom_tool_call']);
+
+/**
+ * A model's request for approval before the upstream calls an MCP tool. The response refers to it
+ * by id.
+ */
+export const APPROVAL = 'mcp_approval_request';
+
+/** Whether an item, by its type, is a call of the model's. */
+export function isCallType(type: string): boolean {
+  return type === 'program' || type === APPROVAL || type.endsWith('_call');
+}
+
+/** Whether an item of the model's is one that the API knows by its id, with its reasoning. */
+export function needsReasoning(type: string): boolean {
+  return isCallType(type) && !FREE.has(type);
+}
+
 /** Whether an item has the mark. */
 export function isMarked(item: unknown): boolean {
   const { type, encrypted_content } = asObject(item);

@@ -89,14 +89,23 @@ describe('the items of a round of which a tool of the upstream is one', () => {
     { ...called, call_id: 'c2' },
     { ...output, call_id: 'c2' },
   ];
-  const json = JSON.stringify([thought, search, called, output, ...later]).slice(1, -1);
+  const approval = {
+    type: 'mcp_approval_request',
+    id: 'mcpr_1',
+    server_label: 's',
+    name: 'f',
+    arguments: '{}',
+  };
   const asked = { role: 'user', content: 'Go.' };
   const said = { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Done.' }] };
 
   it.each([
-    ['gpt-6.2-sol', [thought, search, called, output, ...later.slice(1)]],
-    ['claude-opus-5-5', [search, called, output, ...later.slice(1)]],
-  ])('keep the reasoning that they are refused without (%s)', (model, left) => {
+    ['gpt-6.2-sol', search, [thought]],
+    ['gpt-6.2-sol', approval, [thought]],
+    ['claude-opus-5-5', search, []],
+  ])('keep the reasoning that they are refused without (%s, %j)', (model, hosted, kept) => {
+    const json = JSON.stringify([thought, hosted, called, output, ...later]).slice(1, -1);
+    const left = [...kept, hosted, called, output, ...later.slice(1)];
     const read = readResponsesRequest(encode({ model, store: false, input: [asked, said] }));
     if (!read.ok) throw new Error(read.reason.message);
     const { input } = JSON.parse(decode(read.value.write({ ...shown(1, json), thinkingFrom: 2 })));
