@@ -112,6 +112,8 @@ export class FrameSplitter {
   private afterCr = false;
   /** Whether events lack their blank lines, which are added. Undefined before the first event. */
   private lacksBlanks: boolean | undefined;
+  /** The end of the unfinished line, as long as what may precede such a blank line. */
+  private lineEnd = '';
 
   /** @param longest frame that passes in one piece, in bytes */
   constructor(longest = LONGEST_FRAME) {
@@ -186,19 +188,32 @@ export class FrameSplitter {
     return 0;
   }
 
-  /** What came, after all that is held, with a blank line after each event if these lack it. */
+  /**
+   * What came, with a blank line after each event if these lack it. As soon as that is known, all
+   * that was held comes before it.
+   */
   private withBlanks(chunk: Uint8Array): Uint8Array {
+    if (this.lacksBlanks) return this.added(bufferOf(chunk).toString('latin1'));
     const text = bufferOf(concat([...this.held, chunk])).toString('latin1');
-    this.lacksBlanks ??= WITHOUT_BLANKS.test(text) || undefined;
-    if (!this.lacksBlanks) {
-      const event = text.search(/^data/m);
-      if ((event >= 0 && BLANK.test(text.slice(event))) || text.length > LONGEST_BEGINNING)
-        this.lacksBlanks = false;
-      return chunk;
+    if (WITHOUT_BLANKS.test(text)) {
+      this.lacksBlanks = true;
+      this.rest();
+      this.lineIsEmpty = true;
+      return this.added(text);
     }
-    this.rest();
-    this.lineIsEmpty = true;
-    return Buffer.from(text.replace(/(?<=\}|\[DONE\])(?:\r\n?|\n)/g, '$&$&'), 'latin1');
+    const event = text.search(/^data/m);
+    if ((event >= 0 && BLANK.test(text.slice(event))) || text.length > LONGEST_BEGINNING)
+      this.lacksBlanks = false;
+    return chunk;
+  }
+
+  /** A text with blank lines, which goes on in the line of the one before. */
+  private added(text: string): Uint8Array {
+    const before = this.lineEnd;
+    const whole = before + text;
+    this.lineEnd = /[^\r\n]{0,6}$/.exec(whole.slice(-6))?.[0] ?? '';
+    const blanks = whole.replace(/(?<=\}|\[DONE\])(?:\r\n?|\n)/g, '$&$&');
+    return Buffer.from(blanks.slice(before.length), 'latin1');
   }
 
   private hold(bytes: Uint8Array): void {
