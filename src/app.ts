@@ -28,17 +28,16 @@ export function createApp(): Hono<AppEnv> {
   });
 
   app.use('/v1/*', async (c, next) => {
-    if (!isOwn(c.req.method, c.req.path)) return next();
+    const { method, path } = c.req;
+    const forPages = c.env.ACCESS_KEYS !== undefined && !BELOW_ADMIN.test(path);
+    if (forPages && method === 'OPTIONS') return preflight(c.req.raw.headers);
+    const isOwnRoute = isOwn(method, path);
+    if (!forPages && !isOwnRoute) return next();
     await next();
+    const { headers } = c.res;
+    if (forPages) for (const [name, value] of Object.entries(FOR_PAGES)) headers.set(name, value);
     // Of a caller's data nobody on the way keeps a copy, and no browser does.
-    if (!c.res.headers.has('cache-control')) c.res.headers.set('cache-control', 'private, no-store');
-  });
-
-  app.use('/v1/*', async (c, next) => {
-    if (c.env.ACCESS_KEYS === undefined || BELOW_ADMIN.test(c.req.path)) return next();
-    if (c.req.method === 'OPTIONS') return preflight(c.req.raw.headers);
-    await next();
-    for (const [name, value] of Object.entries(FOR_PAGES)) c.res.headers.set(name, value);
+    if (isOwnRoute && !headers.has('cache-control')) headers.set('cache-control', 'private, no-store');
   });
 
   app.use('/v1/*', async (c, next) => {
