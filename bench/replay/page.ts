@@ -43,13 +43,11 @@ const NAMES: readonly (readonly [form: RegExp, name: string])[] = [
   [/^keep 10 outputs$/, 'all but the last 10 outputs'],
   [/^OpenCode prune$/, "OpenCode's prune"],
   [/^ai@(\S+) pruneMessages$/, '`pruneMessages` of ai $1'],
-  [/^langchain@(\S+) clear, 100k$/, 'context editing of langchain $1, 100 k / 3'],
-  [/^langchain@\S+ clear, 32k$/, 'the same of langchain, 32 k / 3'],
 ];
 
 /** The settings that every table compares, and those that the first two have besides. */
 const MAIN = /^auto, \d+k$|^compact|^clear|^keep 10|^OpenCode|^ai@/;
-const COMPARED = new RegExp(`${MAIN.source}|at sight$|^langchain@(?:\\S+) clear, (?:100|32)k$`);
+const COMPARED = new RegExp(`${MAIN.source}|at sight$`);
 const MEASURED = /^none$|^auto(?!.*(?:48k|at sight))|^clear|^keep 10|^OpenCode/;
 const SETS = ['swe', 'mcp', 'images_parallel', 'tau', 'textmode'];
 
@@ -59,7 +57,6 @@ export function withBenchmark(page: string, results: RecordedResults): string {
     results: { head: RESULTS_HEAD, rows: rowsOf(first.all, COMPARED, resultsCells) },
     sets: setsTable(first),
     schedules: schedulesTable(results),
-    unchanged: unchangedTable(results),
     lengths: lengthsTable(first),
     prices: pricesTable(results),
     constraints: constraintsTable(first),
@@ -143,12 +140,11 @@ function resultsCells(row: PolicyRow, { values, nearValues, nearLargeValues }: S
   ];
 }
 
-/**
- * What requests after pauses cost, without and with moves at cold returns, of the sets that have
- * such moves.
- */
+/** Fewer are decided by single conversations. */
+const FEWEST_MOVES = 5;
+
+/** What requests after pauses cost, without and with moves at cold returns. */
 function returnsTable(returns: readonly ReturnFigures[]): Table {
-  const moved = new Set(returns.filter(({ made }) => made > 0).map(({ set }) => set));
   const row = (of: ReturnFigures): string[] => [
     `${setName(of.set)}, ${of.lifetime} minutes`,
     ...[`${of.returns} of ${of.requests.toLocaleString('en-US')}`, `${of.made}`],
@@ -156,7 +152,7 @@ function returnsTable(returns: readonly ReturnFigures[]): Table {
   ];
   return {
     head: ['set, lifetime', 'returns', 'moves', 'their bill', 'with moves', 'all requests', 'with moves'],
-    rows: returns.filter(({ set }) => moved.has(set)).map(row),
+    rows: returns.filter(({ made }) => made >= FEWEST_MOVES).map(row),
   };
 }
 
@@ -251,25 +247,11 @@ function schedulesTable({ schedules }: RecordedResults): Table {
       const row = schedules[name].all.policies[at];
       return row ? `${ratio(row.paidToNone)} (${row.dearer}, ${row.worst.toFixed(2)})` : '–';
     });
-  const heads = SCHEDULES.map((name) => `\`${name}\``);
-  return { head: ['', ...heads], rows: rowsOf(schedules['prefix-128'].all, MAIN, cells) };
-}
-
-/** The bill of `auto`, and the conversations from which nothing is removed, under each schedule. */
-function unchangedTable({ schedules }: RecordedResults): Table {
-  const shown = /^auto, (?:32|64|100)k$/;
-  const { policies } = schedules['prefix-128'].all;
-  const heads = policies.flatMap(({ name }) => (shown.test(name) ? [nameOf(name) ?? name, 'unedited'] : []));
-  const rows = SCHEDULES.map((name) => {
-    const { prices, all } = schedules[name];
-    const cells = all.policies.flatMap((row) =>
-      shown.test(row.name)
-        ? [ratio(row.paidToNone), `${all.conversations - row.changed} of ${all.conversations}`]
-        : [],
-    );
-    return [`\`${name}\``, `${prices.cached} / ${prices.written}`, ...cells];
+  const heads = SCHEDULES.map((name) => {
+    const { cached, written } = schedules[name].prices;
+    return `\`${name}\`, ${cached} / ${written}`;
   });
-  return { head: ['', 'read / write', ...heads], rows };
+  return { head: ['', ...heads], rows: rowsOf(schedules['prefix-128'].all, MAIN, cells) };
 }
 
 /** The bills of a policy under each schedule, for the picture. */
@@ -295,19 +277,21 @@ function lengthsTable({ lengths, all }: ResultsFile): Table {
   return { head: ['', ...heads], rows: rowsOf(all, MAIN, cells) };
 }
 
-/** A row for each pair of prices; of `auto` with the first budget alone. */
+/**
+ * A row for each pair of prices, without writes at 1.25, which the schedules have; of `auto` with
+ * the first budget alone.
+ */
 function pricesTable({ sensitivity: { policies } }: RecordedResults): Table {
   const shown = policies.filter(({ name }) => MAIN.test(name) && !/^auto, (?!32k$)/.test(name));
   const pairs = shown[0]?.bills ?? [];
   return {
     head: ['read / write', ...shown.map(({ name }) => nameOf(name) ?? name)],
-    rows: pairs.map(({ read, write }, at) => [
-      `${read} / ${write}`,
-      ...shown.map(({ bills }) => {
-        const bill = bills[at];
-        return bill ? `${ratio(bill.paidToNone)} (${bill.dearer})` : '–';
-      }),
-    ]),
+    rows: pairs.flatMap(({ read, write }, at) => {
+      if (write === 1.25) return [];
+      const bills = shown.map(({ bills }) => bills[at]);
+      const cells = bills.map((bill) => (bill ? `${ratio(bill.paidToNone)} (${bill.dearer})` : '–'));
+      return [[`${read} / ${write}`, ...cells]];
+    }),
   };
 }
 
