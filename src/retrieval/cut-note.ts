@@ -6,8 +6,8 @@ import { MOST_TOKENS } from './tool.ts';
 /** For a result that was cut for lack of room. */
 export const CUT_BY_ROOM = '[cut here: there is no room for more in this answer]';
 
-/** Any of the notes. */
-const NOTE = /\n\[cut (here|behind line|in line)[^\n]*\]$/;
+/** Any of the notes. Up to 0.10 they said `behind`, and rounds of that time are still kept. */
+const NOTE = /\n\[cut (here|after line|behind line|in line)[^\n]*\]$/;
 
 /** What comes before the note of a result that was cut; undefined if it was not. */
 export function shownBefore(result: string): string | undefined {
@@ -32,7 +32,7 @@ export function wayToRest(
   const lines = countLines(content);
   const { from, to } = query ?? { from: 1, to: lines };
   const next = from + endedLines(shown);
-  const where = endsLine(shown, shown.length) ? `behind line ${next - 1}` : `in line ${next}`;
+  const where = endsLine(shown, shown.length) ? `after line ${next - 1}` : `in line ${next}`;
   // A line that was cut at its beginning would only be cut again.
   const rest = next === from ? 'a part' : `lines=${next}-${Math.min(to, lines)}, for a part`;
   return `[cut ${where} of ${lines}; ask for ${rest} with grep or path${more}]`;

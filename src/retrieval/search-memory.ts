@@ -31,11 +31,11 @@ export function searchKindOf({ embeddings }: Pick<Config, 'embeddings'>): Search
 
 const KINDS: Readonly<Record<SearchKind, { found: string; query: string }>> = {
   words: {
-    found: `Gives back the places that hold all of the words, the best first, ${MOST_HITS} at most, each behind the position and the role of its message. Words are found whole, and in no other form.`,
-    query: 'Words that all stand in the message, in any order',
+    found: `Returns excerpts that have all of the words, best first, ${MOST_HITS} at most, each after the position and role of its message. Words are matched whole, in no other form.`,
+    query: 'Words that are all in the message, in any order',
   },
   meaning: {
-    found: `Gives back the places that hold all of the words, and messages with a similar meaning, the best first, ${MOST_HITS} at most, each behind the position and the role of its message.`,
+    found: `Returns excerpts that have all of the words, and messages with a similar meaning, best first, ${MOST_HITS} at most, each after the position and role of its message.`,
     query: 'Words of the message, or what it is about',
   },
 };
@@ -69,7 +69,7 @@ export function searchDefinitionOf<Name extends SearchName>(
   const { found, query } = KINDS[kind];
   return functionTool(
     name,
-    `Searches the messages of the conversation as they once came, also those that were removed or summarized since; system messages are left out. ${found}`,
+    `Searches the messages of the conversation in their original form, also those that have been removed or summarized; system messages are left out. ${found}`,
     {
       query: { type: 'string', description: `${query}; ${LONGEST_QUERY} characters at most` },
       ...(reachesUser ? SCOPE_PROPERTY : {}),

@@ -38,10 +38,10 @@ export function appendDefinitionOf(name: AppendName, labels: readonly string[]):
 export function replaceDefinitionOf(name: ReplaceName, labels: readonly string[]): FunctionTool<ReplaceName> {
   return functionTool(
     name,
-    `Replaces a text in a memory block wherever it stands there. ${LATER}`,
+    `Replaces a text in a memory block wherever it occurs. ${LATER}`,
     {
       label: labelProperty(labels),
-      old_content: { type: 'string', description: 'The text to replace, exactly as it stands there' },
+      old_content: { type: 'string', description: 'The text to replace, exactly as it is written' },
       new_content: { type: 'string', description: 'The text in its place; empty deletes it' },
     },
     ['label', 'old_content', 'new_content'],
@@ -144,9 +144,9 @@ function refused(text: string): Written {
 
 function faultOf(changed: Exclude<Changed, { state: 'changed' }>, label: string): string {
   if (changed.state === 'no_match')
-    return `The text to replace does not stand in ${label}. It must be exactly as it stands there.`;
+    return `The text to replace is not in ${label}. It must be exactly as it is written there.`;
   if (changed.state === 'too_long')
-    return `${label} would have ${changed.characters} characters, and may have ${LONGEST_BLOCK}. Replace what is of no use any more by something shorter first.`;
+    return `${label} would have ${changed.characters} characters, and may have ${LONGEST_BLOCK}. First replace what is no longer useful with something shorter.`;
   if (changed.state === 'too_many')
     return `${label} can't be created: there are as many memory blocks as there may be.`;
   return `${label} has changed meanwhile. Call again.`;

@@ -58,8 +58,8 @@ export function ownCompaction(request: ModelRequest): OwnCompaction | undefined 
  * What replaces the request of the turn, which stays in the view: a conversation begins with a user
  * message.
  */
-const STANDS_BESIDE =
-  '[The request that the following work is about is not part of this summary. It stands behind it, word for word.]';
+const REQUEST_FOLLOWS =
+  '[The request that the following work is about is not part of this summary. It follows the summary, word for word.]';
 
 /**
  * The body that asks for a summary of some messages: with the model, the tools and the instructions
@@ -72,7 +72,7 @@ function bodyOf(request: ModelRequest, { messages, before, tools }: CompactionRa
     request.messages.flatMap((_, index) => (index >= first && !sent.has(index) ? [index] : [])),
   );
   const opens = request.messages[messages[0] ?? -1]?.role === 'user';
-  const summary = before ? writtenBefore(before) : opens ? undefined : alone(STANDS_BESIDE);
+  const summary = before ? writtenBefore(before) : opens ? undefined : alone(REQUEST_FOLLOWS);
   const view = { removals: new Map(), dropped, tokens: 0, incomplete: false };
   const body = request.write(
     { ...view, ...(summary ? { summary } : {}) },

@@ -160,7 +160,7 @@ describe.each(FORMS)('in $form, over $over, a model', ({ ask, protocol }) => {
     expect(results()).toEqual([
       expect.stringContaining(`There is no memory block "${other}" that you may write.`),
       expect.stringContaining('would have 5005 characters, and may have 5000'),
-      expect.stringContaining('does not stand in'),
+      expect.stringContaining('is not in'),
       expect.stringContaining('label is not valid'),
     ]);
     expect(await blockOf(other)).toMatchObject({ version: 1, text: 'Not yours.' });

@@ -128,9 +128,9 @@ describe('retrieve_ref', () => {
   it('is cut to max_tokens, with the way to the rest', async () => {
     const { text, isError } = await call(await connected(), 'retrieve_ref', { ref, max_tokens: 100 });
 
-    const [, behind = ''] = /\[cut behind line (\d+) of 40; ask for lines=/.exec(text) ?? [];
-    expect(text.split('\n').slice(0, -1)).toEqual(figs.split('\n').slice(0, Number(behind)));
-    expect(Number(behind)).toBeGreaterThan(0);
+    const [, last = ''] = /\[cut after line (\d+) of 40; ask for lines=/.exec(text) ?? [];
+    expect(text.split('\n').slice(0, -1)).toEqual(figs.split('\n').slice(0, Number(last)));
+    expect(Number(last)).toBeGreaterThan(0);
     expect(isError).toBe(false);
   });
 
@@ -168,7 +168,7 @@ describe('retrieve_ref', () => {
 
     const reply = await call(await connected(), 'retrieve_ref', { ref: gone });
 
-    expect(reply).toEqual({ text: expect.stringContaining('not kept any more'), isError: true });
+    expect(reply).toEqual({ text: expect.stringContaining('no longer kept'), isError: true });
   });
 });
 

@@ -307,10 +307,10 @@ inTurn(
       await ask();
 
       const [cut, rest] = results().map(String);
-      const [, behind, of, next] =
-        /\[cut behind line (\d+) of (\d+); ask for lines=(\d+)-40/.exec(cut ?? '') ?? [];
-      expect([of, next]).toEqual(['40', String(Number(behind) + 1)]);
-      expect(cut?.split('\n').slice(0, -1)).toEqual(APPLES.split('\n').slice(0, Number(behind)));
+      const [, last, of, next] =
+        /\[cut after line (\d+) of (\d+); ask for lines=(\d+)-40/.exec(cut ?? '') ?? [];
+      expect([of, next]).toEqual(['40', String(Number(last) + 1)]);
+      expect(cut?.split('\n').slice(0, -1)).toEqual(APPLES.split('\n').slice(0, Number(last)));
       expect(rest).toBe(APPLES.split('\n').slice(10).join('\n'));
     });
 

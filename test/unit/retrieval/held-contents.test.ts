@@ -104,7 +104,9 @@ describe('what a view holds of a content', () => {
   it.each([
     'Not more than 16 calls are answered at once. Ask for fewer at once.',
     'This was given above already, in this answer. Go on with it.',
+    `The content of ${refOf(FILE)} is no longer kept. Continue without it.`,
     `What stood under ${refOf(FILE)} is not kept any more. Go on without it.`,
+    `There is nothing under ${JSON.stringify(refOf(FILE))}. Use a ref exactly as a placeholder of this conversation has it.`,
     `There is nothing under ${JSON.stringify(refOf(FILE))}. Use a ref as it stands in a placeholder of this conversation.`,
     '(nothing)',
   ])('is nothing where the model has read: %s', async (result) => {
@@ -125,7 +127,14 @@ describe('results in a view', () => {
   const line = fc.oneof(
     fc.string({ maxLength: 6 }),
     fc.string({ minLength: 20, maxLength: 60 }),
-    fc.constantFrom('', '(nothing)', '[cut behind line 2 of 9; ask for lines=3-9]', '[cut here: x]', '--'),
+    fc.constantFrom(
+      '',
+      '(nothing)',
+      '[cut after line 2 of 9; ask for lines=3-9]',
+      '[cut behind line 2 of 9; ask for lines=3-9]',
+      '[cut here: x]',
+      '--',
+    ),
   );
   const content = fc
     .array(fc.tuple(line, fc.constantFrom('\n', '\r\n', '\r')), { maxLength: 12 })

@@ -39,7 +39,7 @@ async function readToTheEnd(retriever: Retriever, ref: string, more: object): Pr
   let text = '';
   for (let asked: object | undefined = more; asked; ) {
     const result = await ask(retriever, ref, asked);
-    const note = /\n\[cut behind line .*; ask for lines=(\S+),.*\]$/.exec(result);
+    const note = /\n\[cut after line .*; ask for lines=(\S+),.*\]$/.exec(result);
     text += note ? `${result.slice(0, note.index)}\n` : result;
     asked = note ? { ...more, lines: note[1] } : undefined;
   }
@@ -90,7 +90,7 @@ describe('what a model calls for', () => {
   it('is explained in words when it is gone, or when storage fails; then it may be asked for again', async () => {
     const retriever = retrieverOf(['gone', 'failing']);
 
-    expect(await ask(retriever, refOf('gone'))).toContain('not kept any more');
+    expect(await ask(retriever, refOf('gone'))).toContain('no longer kept');
     for (const _ of [1, 2])
       expect(await ask(retriever, refOf('failing'))).toContain('Storage does not answer');
     expect(retriever.given).toEqual([]);
@@ -108,7 +108,7 @@ describe('what a model calls for', () => {
   it('is no repetition where it could not be given before', async () => {
     const retriever = retrieverOf(['gone', 'here']);
 
-    for (const _ of [1, 2]) expect(await ask(retriever, refOf('gone'))).toContain('not kept any more');
+    for (const _ of [1, 2]) expect(await ask(retriever, refOf('gone'))).toContain('no longer kept');
     for (const _ of [1, 2])
       expect(await ask(retriever, refOf('here'), { path: '$.a' })).toContain('is not JSON');
   });
@@ -197,7 +197,7 @@ describe('the way to the rest of a result that was cut', () => {
     const text = many.join('\n');
     const retriever = retrieverOf([text]);
     expect(await ask(retriever, refOf(text), { lines: '2-20000' })).toMatch(
-      /\[cut behind line \d+ of 20000; ask for lines=\d+-20000, /,
+      /\[cut after line \d+ of 20000; ask for lines=\d+-20000, /,
     );
     const read = await readToTheEnd(retrieverOf([text]), refOf(text), { lines: '1-', max_tokens: 32_000 });
     expect(read).toBe(text);

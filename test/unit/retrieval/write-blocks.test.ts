@@ -64,7 +64,7 @@ describe('the tools that write memory blocks', () => {
 
   it.each<[string, Changed, RegExp]>([
     ['too long', { state: 'too_long', characters: 5_001 }, /would have 5001 characters, and may have 5000/],
-    ['without a match', { state: 'no_match' }, /does not stand in team/],
+    ['without a match', { state: 'no_match' }, /is not in team/],
     ['one too many', { state: 'too_many' }, /can't be created/],
     ['stale', { state: 'stale', version: 2 }, /has changed meanwhile/],
   ])('say in words what is %s', async (_, change, words) => {

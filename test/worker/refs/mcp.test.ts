@@ -51,7 +51,7 @@ describe('a tool of the MCP server', () => {
     );
 
     expect(await call('retrieve_ref', { ref: REF })).toEqual(
-      failure(expect.stringContaining('not kept any more')),
+      failure(expect.stringContaining('no longer kept')),
     );
   });
 
