@@ -87,7 +87,7 @@ export function compactionFor(
 ): CompactionCall | undefined {
   const covered = coveredMessages(history, prefix);
   const before = base && baseIn(base, account, { history, prefix });
-  const messages = before ? covered.filter((index) => !before.standsFor(index)) : covered;
+  const messages = before ? covered.filter((index) => !before.replaces(index)) : covered;
   if (messages.length === 0) return undefined;
   return {
     ...call({ messages, ...(before ? { before } : {}) }),
@@ -114,7 +114,7 @@ export function shownBlock(
 interface KnownBase {
   readonly text: string;
   readonly signed: string | undefined;
-  standsFor(index: number): boolean;
+  replaces(index: number): boolean;
 }
 
 /**
@@ -125,13 +125,13 @@ function baseIn(base: Memory, account: string, { history, prefix }: Wanted): Kno
   const { covers_end, memory_text, ref } = base;
   const signed = signedOf(base);
   const left = new Set(leftBefore(covers_end, signed, history));
-  const standsFor = (index: number): boolean => index < covers_end && !left.has(index);
+  const replaces = (index: number): boolean => index < covers_end && !left.has(index);
   if (signed?.account !== account) {
     const text = writeBlock(memory_text ?? '', ref ?? undefined, [0, covers_end - 1]);
-    return { text, signed: undefined, standsFor };
+    return { text, signed: undefined, replaces };
   }
-  if (leftIndices({ history, prefix }).some(standsFor)) return undefined;
-  return { text: memory_text ?? '', signed: signed.block, standsFor };
+  if (leftIndices({ history, prefix }).some(replaces)) return undefined;
+  return { text: memory_text ?? '', signed: signed.block, replaces };
 }
 
 /**

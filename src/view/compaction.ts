@@ -64,7 +64,7 @@ export async function compactConversation(call: Call): Promise<Compaction> {
   const whole = { ...call, chosen: { ...chosen, strategy } };
   const made = await workLimited(() => makeView(whole, options), strategy, call);
   checkPlanned(made.report, scope);
-  const isKept = standsFor(made.report);
+  const isKept = mayReplace(made.report);
   const view = isKept ? made.view : undefined;
   const report = isKept ? made.report : untouched(made.report);
   const history = made.history ?? readHistory(request.messages);
@@ -90,7 +90,7 @@ export async function compactConversation(call: Call): Promise<Compaction> {
  * Whether a summary may replace the messages that it covers. A digest without a stored transcript
  * would lose them for good.
  */
-function standsFor({ summary }: Report): boolean {
+function mayReplace({ summary }: Report): boolean {
   return summary !== undefined && (summary.status === 'completed' || summary.ref !== undefined);
 }
 
@@ -102,9 +102,9 @@ function untouched({ summary: _, ...report }: Report): Report {
 /** The summary, and all messages that it does not cover, as JSON. */
 function heldBy({ messages, compacted }: ModelRequest, view: View | undefined): string {
   const summary = view?.summary;
-  const stands = new Set(compacted);
+  const held = new Set(compacted);
   const rest = messages.filter((message, index) =>
-    message.role === 'preamble' ? stands.has(message) : !(view?.summary && isCovered(index, view)),
+    message.role === 'preamble' ? held.has(message) : !(view?.summary && isCovered(index, view)),
   );
   // Preamble before the first uncovered message belongs to the beginning, too.
   const tail = rest.findIndex(({ role }) => role !== 'preamble');

@@ -20,7 +20,7 @@ interface Signed {
   readonly content: string;
   readonly account: string;
   /** Hashes of the messages that the block replaces. */
-  readonly stands: readonly string[];
+  readonly covered: readonly string[];
 }
 
 /** The answer to a request for a summary of its messages. */
@@ -28,10 +28,10 @@ export function compactionOf(body: Json, headers: Headers, said?: string): Messa
   const messages = listed(body.messages);
   const [before] = blocksIn(messages);
   const known = before && signedIn(before.block);
-  const stands = [...(known?.stands ?? []), ...messages.filter((one) => !isBlock(one)).map(hashOf)];
+  const covered = [...(known?.covered ?? []), ...messages.filter((one) => !isBlock(one)).map(hashOf)];
   const content =
-    said ?? `What was said in ${stands.length} messages.${before ? ' Some were summarized.' : ''}`;
-  const signed: Signed = { content: hashOf(content), account: accountOf(headers), stands };
+    said ?? `What was said in ${covered.length} messages.${before ? ' Some were summarized.' : ''}`;
+  const signed: Signed = { content: hashOf(content), account: accountOf(headers), covered };
   const signature = Buffer.from(JSON.stringify(signed)).toString('base64url');
   return {
     blocks: [{ type: 'compaction', content, signature }],
@@ -72,10 +72,10 @@ export function checkCompaction(body: Json, headers: Headers | undefined, report
   )
     report('context_management: compact_20260112 cannot run with a signed compaction block');
   // The API says nothing, and shows the model both.
-  const stands = new Set(blocks.flatMap(({ block }) => signedIn(block)?.stands ?? []));
+  const covered = new Set(blocks.flatMap(({ block }) => signedIn(block)?.covered ?? []));
   for (const [at, message] of messages.entries())
-    if (!isBlock(message) && stands.has(hashOf(message)))
-      report(`messages.${at}: stands beside the compaction block that stands for it`);
+    if (!isBlock(message) && covered.has(hashOf(message)))
+      report(`messages.${at}: is beside the compaction block that replaces it`);
 }
 
 function checkAsked(body: Json, hasBeta: boolean, report: Report): void {

@@ -370,10 +370,10 @@ function checkServerTools(
       report(`messages.${at}: the code that calls a tool does not run: ${program}`);
     if (type === 'server_tool_use' || type === 'mcp_tool_use') open.add(id);
     else if (type !== 'tool_result' && String(type).endsWith('_tool_result') && !open.delete(tool_use_id))
-      report(`messages.${at}: a result of a server tool stands without its use: ${tool_use_id}`);
+      report(`messages.${at}: a result of a server tool is without its use: ${tool_use_id}`);
   }
   if (open.size === 0 || mayWait) return;
-  report(`messages.${at}: a use of a server tool stands without its result: ${[...open].join(', ')}`);
+  report(`messages.${at}: a use of a server tool is without its result: ${[...open].join(', ')}`);
   open.clear();
 }
 

@@ -242,9 +242,9 @@ class Reader {
   private readonly prefixes: readonly string[];
   private spoke: Message['role'] | undefined;
   /** Whether nothing but user messages has come since results. */
-  private isBehindResults = false;
+  private isAfterResults = false;
   /** Whether one of these results loads a tool. */
-  private isBehindLoading = false;
+  private isAfterLoading = false;
   /** The user unit of the turn. */
   private asked: OpenUnit | undefined;
   /**
@@ -273,8 +273,8 @@ class Reader {
     if (message.role === 'assistant') this.assistant(index, message);
     else if (message.role === 'tool') this.result(index, message);
     else this.user(index, message);
-    if (message.role !== 'user') this.isBehindResults = message.role === 'tool' && this.isAnswered;
-    if (message.role === 'assistant') this.isBehindLoading = false;
+    if (message.role !== 'user') this.isAfterResults = message.role === 'tool' && this.isAnswered;
+    if (message.role === 'assistant') this.isAfterLoading = false;
     if (message.loads === 'idle') this.idle.push(index);
     this.spoke = message.role;
   }
@@ -337,7 +337,7 @@ class Reader {
     const caller = outermost(called);
     const unit = this.unitFor(caller, index, pair === undefined);
     unit.last = index;
-    this.isBehindLoading ||= message.loads !== undefined;
+    this.isAfterLoading ||= message.loads !== undefined;
     if (message.loads === 'needed') caller.loads = true;
     if (!pair) return;
     if (message.loads !== 'needed') unit.outputs.push({ message: index, call: pair.call });
@@ -371,7 +371,7 @@ class Reader {
       return;
     }
     this.answered.clear();
-    if (this.isBehindResults && isRemark(message, this.isBehindLoading)) {
+    if (this.isAfterResults && isRemark(message, this.isAfterLoading)) {
       this.units.push(openUnit('remark', index, 0));
       return;
     }
@@ -385,7 +385,7 @@ class Reader {
   private run(unit: OpenUnit): void {
     const last = this.runs.at(-1);
     const isOpen = last !== undefined && last.end === undefined;
-    if (!this.isBehindResults) {
+    if (!this.isAfterResults) {
       if (isOpen) this.runs[this.runs.length - 1] = { ...last, end: unit };
     } else if (!isOpen && this.asked) this.runs.push({ request: this.asked, from: unit });
   }

@@ -15,11 +15,11 @@ import type { Message } from './message.ts';
 /**
  * Whether a message that follows results is of the program that runs the tools.
  *
- * @param isBehindLoading whether a result has loaded a tool, which programs confirm in a line
+ * @param isAfterLoading whether a result has loaded a tool, which programs confirm in a line
  */
-export function isRemark(message: Message, isBehindLoading = false): boolean {
+export function isRemark(message: Message, isAfterLoading = false): boolean {
   const { texts, flat } = message.content().weight;
-  const isOf = (text: string): boolean => isOfProgram(text.trim(), isBehindLoading);
+  const isOf = (text: string): boolean => isOfProgram(text.trim(), isAfterLoading);
   return flat === 0 && texts.length > 0 && texts.every(isOf);
 }
 
@@ -61,10 +61,10 @@ function saysLoaded(text: string): boolean {
 /** A program that passes on what its user has said meanwhile, in an element of its own. */
 const QUOTED = /\b(?:the|your) user (?:has |just )?(?:sent|wrote|said)\b/i;
 
-function isOfProgram(text: string, isBehindLoading: boolean): boolean {
+function isOfProgram(text: string, isAfterLoading: boolean): boolean {
   if (text.startsWith('<')) return isMarkUp(text) && !QUOTED.test(text);
   if (text === '' || text.length > LONGEST_LINE || /[?\n]/.test(text)) return false;
-  return (isBehindLoading && saysLoaded(text)) || IN_BRACKETS.test(text) || COUNT.test(text);
+  return (isAfterLoading && saysLoaded(text)) || IN_BRACKETS.test(text) || COUNT.test(text);
 }
 
 const START = /^<([A-Za-z][\w.:-]*)(?:\s[^<>]*)?>/;

@@ -70,7 +70,7 @@ export interface Echo {
 }
 
 /** An echo with the token counts of its text and of the outputs after it. */
-export type CountedEcho = Echo & { readonly tokens: number; readonly behind: number };
+export type CountedEcho = Echo & { readonly tokens: number; readonly after: number };
 
 /**
  * Finds a summary directly after the preamble, after the first request, or after user messages

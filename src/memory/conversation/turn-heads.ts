@@ -55,11 +55,11 @@ function headsOf({ messages, units }: History): Head[] {
 /** Messages with which the API begins a turn: the user's, but for words after results. */
 function requestsOf(messages: readonly Message[]): ReadonlySet<number> {
   const requests = new Set<number>();
-  let isBehindResults = false;
+  let isAfterResults = false;
   for (const [index, { role }] of messages.entries()) {
-    if (role === 'user' && !isBehindResults) requests.add(index);
-    if (role === 'tool') isBehindResults = true;
-    else if (role === 'assistant') isBehindResults = false;
+    if (role === 'user' && !isAfterResults) requests.add(index);
+    if (role === 'tool') isAfterResults = true;
+    else if (role === 'assistant') isAfterResults = false;
   }
   return requests;
 }

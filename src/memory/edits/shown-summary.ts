@@ -55,14 +55,14 @@ export function recapOverhead({ goesOn }: RecapPlace, counter: TokenCounter): nu
 /**
  * A summary in the form that fits its place in the array.
  *
- * @param behind the outputs after it
+ * @param later the outputs after it
  */
 export function showSummary(
   history: History,
   { unit, end, request, first: kept }: SummarizedPrefix,
   { text, ref, signed, from = 0, to = end }: SummaryWords,
   counter: TokenCounter,
-  behind?: ShownOutputs,
+  later?: ShownOutputs,
 ): ShownSummary {
   const first = history.messages.findIndex(({ role }, index) => role !== 'preamble' && index >= from);
   const covers = [Math.max(0, first), to - 1] as const;
@@ -71,10 +71,10 @@ export function showSummary(
     return { block: text, covers, form: 'signed', signed, tokens };
   }
   const summary = writeBlock(text, ref, covers);
-  const block = behind ? `${summary}\n\n${behind.text}` : summary;
-  const shown = { block, covers, ...(behind ? { rehydrated: behind.outputs } : {}) };
-  const written = behind
-    ? counter.weight(`${summary}\n${behind.key}`, () => ({ texts: [block], flat: 0 }))
+  const block = later ? `${summary}\n\n${later.text}` : summary;
+  const shown = { block, covers, ...(later ? { rehydrated: later.outputs } : {}) };
+  const written = later
+    ? counter.weight(`${summary}\n${later.key}`, () => ({ texts: [block], flat: 0 }))
     : counter.marker(block);
   const recap = recapPlace(history, unit, request, kept);
   if (recap) return { ...shown, form: 'recap', recap, tokens: written + recapOverhead(recap, counter) };

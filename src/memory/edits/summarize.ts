@@ -173,12 +173,12 @@ export class Prefixes {
     const end = this.endOf(unit);
     const request = this.history.units[this.requestAt(unit) ?? -1]?.first;
     const first = this.firstBefore(unit);
-    const { tokens: known, behind } = echo && echo.last < end ? echo : { tokens: 0, behind: 0 };
+    const { tokens: known, after } = echo && echo.last < end ? echo : { tokens: 0, after: 0 };
     const covered = this.before(unit);
-    const read = covered - (first?.tokens ?? 0) - known - behind;
+    const read = covered - (first?.tokens ?? 0) - known - after;
     const limit = Math.min(summaryTokens, known + Math.floor(read / 2));
     // A request that opens with an earlier summary stays without it.
-    const opening = request !== undefined && request === echo?.message ? known + behind : 0;
+    const opening = request !== undefined && request === echo?.message ? known + after : 0;
     const freed = covered - this.stayingBefore(unit) + opening - limit - BLOCK_TOKENS;
     const staying = { request, first: first?.message, running: running?.[unit]?.message };
     return { unit, end, ...staying, covered: covered - this.held.before(unit), limit, freed };
@@ -208,6 +208,6 @@ export function countedEcho({ echo, messages }: History, counter: TokenCounter):
   if (!echo) return undefined;
   const { text, rehydrated } = echo;
   const weight = () => ({ texts: [rehydrated ?? ''], flat: 0 });
-  const behind = rehydrated ? counter.weight(`rehydrated:${messages[echo.message]?.digest}`, weight) : 0;
-  return { ...echo, tokens: counter.text(text), behind };
+  const after = rehydrated ? counter.weight(`rehydrated:${messages[echo.message]?.digest}`, weight) : 0;
+  return { ...echo, tokens: counter.text(text), after };
 }

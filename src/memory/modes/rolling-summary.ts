@@ -110,13 +110,13 @@ function planAround(
     const asItIs = { text: memory.text, end: memory.end, tokens, over: tokens - budget };
     const { over } = asItIs;
     if (over <= 0 || strategy.overflow_policy === 'error') return asItIs;
-    const behind = (rest: number): number => endBehindOldest(history, sums, memory.end, messages, rest);
+    const endFor = (rest: number): number => endAfterOldest(history, sums, memory.end, messages, rest);
     // What the policy doesn't name leaves too where the rest would still be over the budget.
     if (strategy.overflow_policy === 'truncate_summary') {
       const text = shortened(over);
-      return { ...asItIs, text, end: behind(over - (said - counter.text(text))) };
+      return { ...asItIs, text, end: endFor(over - (said - counter.text(text))) };
     }
-    const end = behind(over);
+    const end = endFor(over);
     const line = end === memory.end ? 0 : TRIM_LINE_TOKENS;
     return { ...asItIs, end, text: shortened(whole.tokens + line + verbatim(end) - budget) };
   };
@@ -202,9 +202,9 @@ function rawView(
   trigger: Trigger,
 ): Pick<RecalledPlan, 'replay' | 'trimmed'> | undefined {
   const before = sums.total;
-  const from = behindEcho(history);
+  const from = afterEcho(history);
   const endAt = (messages: number): number =>
-    endBehindOldest(history, sums, from, messages, tokensBetween(history, sums, 0, messages) - budget);
+    endAfterOldest(history, sums, from, messages, tokensBetween(history, sums, 0, messages) - budget);
   const end = endAt(history.messages.length);
   if (end === from) return undefined;
   const unit = history.units.findIndex(({ first }) => first >= end);
@@ -246,7 +246,7 @@ function trimmedSpan(
 }
 
 /** The first message after a summary that the caller has sent back. */
-function behindEcho(history: History): number {
+function afterEcho(history: History): number {
   const { echo } = history;
   if (!echo) return 0;
   return echo.first === echo.last ? (roundsOf(history)[0]?.end ?? 0) : echo.last + 1;
@@ -257,7 +257,7 @@ function behindEcho(history: History): number {
  * than the line that names them. The last round that has begun at a request stays, since it is
  * being worked on.
  */
-function endBehindOldest(
+function endAfterOldest(
   history: History,
   sums: TokenSums,
   from: number,

@@ -178,11 +178,11 @@ function shownIn(plan: Plan, words: ViewWords, counter: TokenCounter): ShownSumm
   const text = { text: summary.text, ref: summary.ref, signed: summary.signed };
   const { rehydrated } = prefix;
   const most = replacedTokens(prefix);
-  const behind =
+  const outputs =
     rehydrated &&
     text.signed === undefined &&
     showOutputs(history, rehydrated, segments.flat(), words.isWritten);
-  const whole = behind && showSummary(history, prefix, text, counter, behind);
+  const whole = outputs && showSummary(history, prefix, text, counter, outputs);
   if (whole && whole.tokens < most) return whole;
   const shown = showSummary(history, prefix, text, counter);
   return shown.tokens < most ? shown : undefined;

@@ -162,7 +162,7 @@ export function markedUntil(body: MarkedBody): number | undefined {
 function callersMarks({ messages }: MarkedBody): ReadonlyMap<number, string[]> {
   return new Map(
     messages.flatMap((message, index) => {
-      const found = message instanceof ElementMessage ? marksBehind(message) : [];
+      const found = message instanceof ElementMessage ? marksAfter(message) : [];
       return found.length > 0 ? [[index, found] as const] : [];
     }),
   );
@@ -187,7 +187,7 @@ function hasMarks(bytes: Uint8Array, { start, end }: JsonSpan): boolean {
 }
 
 /** Blocks are read only where there is one, since most of a known array are not. */
-function marksBehind(message: ElementMessage): string[] {
+function marksAfter(message: ElementMessage): string[] {
   return message.element.marks === 0 ? [] : listedMarks((message.blocks ?? []).map((block) => block.value()));
 }
 
@@ -219,7 +219,7 @@ function movedMarks(
   // Entries are in the order of the messages that they are or replace.
   const places = entries.flatMap((entry): MarkPlace[] => {
     if (entry.kind === 'own') return entry.messages.map((at) => ({ at }));
-    return entry.stands ? [{ at: entry.at, entry }] : [];
+    return entry.replaces ? [{ at: entry.at, entry }] : [];
   });
   const isFree = ({ at }: MarkPlace): boolean => {
     const message = messages[at];

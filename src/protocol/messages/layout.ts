@@ -46,7 +46,7 @@ export interface OurEntry {
   /** JSON, separated by commas. */
   readonly json: string;
   /** Whether they replace messages that left. */
-  readonly stands: boolean;
+  readonly replaces: boolean;
   /** Whether they are the API's own summary. */
   readonly isSigned?: boolean;
   /** Whether they are rounds that led to an answer. */
@@ -69,7 +69,7 @@ export interface Layout {
 
 /**
  * @param injected Precis's messages of the role `user`, as JSON; empty without any
- * @param behind see `lastThreshold`
+ * @param threshold see `lastThreshold`
  */
 export function layoutOf(
   messages: readonly (ElementMessage | { readonly role: 'preamble' })[],
@@ -77,7 +77,7 @@ export function layoutOf(
   view: EditedView,
   thinkingFrom: number,
   injected: string,
-  behind?: number,
+  threshold?: number,
 ): Layout {
   const { removals, summary, recap, rounds } = view;
   const replaced = replacedBySummary(view);
@@ -133,7 +133,7 @@ export function layoutOf(
   // The API's own summary may be all that there is.
   if (first < 0 && injected !== '') entries.push(ours(messages.length, injected, ['user', 'user'], BESIDE));
   const signed = openingFirst(entries, elements, summary?.signed, Math.max(first, 0));
-  const placed = entriesBehind(signed, behind, summary?.covers[1]);
+  const placed = entriesAfter(signed, threshold, summary?.covers[1]);
   const pieced = isPieced || placed !== signed ? withPieces(placed) : placed;
   const isSame = pieced.length === elements.length && pieced.every(({ kind }) => kind === 'own');
   return {
@@ -145,7 +145,7 @@ export function layoutOf(
 }
 
 /** Of Precis's messages that replace none. */
-const BESIDE = { stands: false };
+const BESIDE = { replaces: false };
 
 /** Precis's messages. @param roles of the first and the last of them */
 function ours(
@@ -154,7 +154,7 @@ function ours(
   [first, last]: readonly [string, string],
   more: Partial<OurEntry> = {},
 ): OurEntry {
-  return { kind: 'ours', at, json, first, last, stands: true, ...more };
+  return { kind: 'ours', at, json, first, last, replaces: true, ...more };
 }
 
 /**
@@ -187,13 +187,14 @@ function openingFirst(
  *
  * @param covered the last message that Precis's summary covers
  */
-function entriesBehind(
+function entriesAfter(
   entries: readonly Entry[],
   at: number | undefined,
   covered = Number.POSITIVE_INFINITY,
 ): readonly Entry[] {
   if (at === undefined) return entries;
-  const moves = ({ stands, isRound = false }: OurEntry): boolean => !isRound && (!stands || covered >= at);
+  const moves = ({ replaces, isRound = false }: OurEntry): boolean =>
+    !isRound && (!replaces || covered >= at);
   const own = entries.findIndex((entry) => entry.kind === 'own' && entry.messages.includes(at));
   const isEarly = (entry: Entry, index: number): boolean =>
     index < own && entry.kind === 'ours' && moves(entry);
@@ -202,11 +203,11 @@ function entriesBehind(
   return entries.flatMap((entry, index) => {
     if (index !== own || entry.kind !== 'own') return isEarly(entry, index) ? [] : [entry];
     // The calls of the answer stay before their results.
-    const [upTo, behind] = [
+    const [upTo, later] = [
       entry.messages.filter((one) => one <= at),
       entry.messages.filter((one) => one > at),
     ];
-    const rest = behind.length > 0 ? [{ ...entry, messages: behind }] : [];
+    const rest = later.length > 0 ? [{ ...entry, messages: later }] : [];
     return [{ ...entry, messages: upTo }, ...early, ...rest];
   });
 }
@@ -238,12 +239,12 @@ function withSystemInPlace(entries: readonly Entry[], elements: readonly Element
     at += Math.max(run.length, 1);
     if (entry && run.length === 0) {
       placed.push(entry);
-      if (!mayStand(entry, next)) continue;
+      if (!fitsBetween(entry, next)) continue;
       if (waiting.length > 0) placed.push(merged(waiting, elements));
       waiting = [];
-    } else if (mayStand(before, next)) {
+    } else if (fitsBetween(before, next)) {
       const heard = [...waiting, ...run].filter(isHeard);
-      const isKept = isAsItCame(waiting, run, elements) && staysOver(run, entries.slice(at), elements);
+      const isKept = isUnchanged(waiting, run, elements) && staysOver(run, entries.slice(at), elements);
       if (isKept) placed.push(...run);
       else if (heard.length > 0) placed.push(merged(heard, elements));
       waiting = [];
@@ -254,13 +255,9 @@ function withSystemInPlace(entries: readonly Entry[], elements: readonly Element
 }
 
 /** Whether what is over among messages of the system stays so before these entries. */
-function staysOver(
-  run: readonly OwnEntry[],
-  behind: readonly Entry[],
-  elements: readonly Element[],
-): boolean {
+function staysOver(run: readonly OwnEntry[], later: readonly Entry[], elements: readonly Element[]): boolean {
   const hasOver = run.some(({ place }) => isOver(place, elements));
-  return !hasOver || behind.some(({ first, last }) => first === 'user' || last === 'user');
+  return !hasOver || later.some(({ first, last }) => first === 'user' || last === 'user');
 }
 
 /** Whether a message is a note whose time has ended. */
@@ -318,12 +315,12 @@ function wasInPlace(place: number, elements: readonly Element[]): boolean {
   return before !== undefined && ![before, own, next].some(speaks);
 }
 
-function mayStand(before: Entry | undefined, next: Entry | undefined): boolean {
+function fitsBetween(before: Entry | undefined, next: Entry | undefined): boolean {
   return before?.last === 'user' && (!next || next.first === 'assistant');
 }
 
 /** Whether messages of the system that are in their place need no edit. */
-function isAsItCame(
+function isUnchanged(
   waiting: readonly OwnEntry[],
   run: readonly OwnEntry[],
   elements: readonly Element[],

@@ -86,14 +86,14 @@ function newFacts({ blocks }: Element, { role, from }: Part): BlockFacts {
 function partsOf({ role, blocks = [] }: Element): Part[] {
   const whole = (of: Role): Part[] => [{ role: of, from: 0, end: blocks.length }];
   // The API's own summary replaces what it has summarized, and nothing else.
-  const behind = blocks.findLastIndex(({ type }) => type === 'compaction') + 1;
+  const start = blocks.findLastIndex(({ type }) => type === 'compaction') + 1;
   const call = blocks.findIndex(({ type }) => type === 'tool_use');
-  if (behind > 0 && call < 0) return whole('preamble');
+  if (start > 0 && call < 0) return whole('preamble');
   if (role === 'assistant') {
-    if (behind === 0 || call < behind) return whole('assistant');
+    if (start === 0 || call < start) return whole('assistant');
     return [
-      { role: 'preamble', from: 0, end: behind },
-      { role: 'assistant', from: behind, end: blocks.length },
+      { role: 'preamble', from: 0, end: start },
+      { role: 'assistant', from: start, end: blocks.length },
     ];
   }
   if (role !== 'user') return whole('preamble');
@@ -325,8 +325,8 @@ export class ElementMessage extends NamedMessage<BlockFacts> implements WireMess
   }
 
   otherTexts(): readonly string[] {
-    const behind = this.result ? this.readBlocks((this.blocks ?? []).slice(1)) : [];
-    const said = [...behind].map(({ value }) => PARTS.textOf(value) ?? '');
+    const later = this.result ? this.readBlocks((this.blocks ?? []).slice(1)) : [];
+    const said = [...later].map(({ value }) => PARTS.textOf(value) ?? '');
     return [
       ...said,
       ...(this.thinking()?.weight.texts ?? []),

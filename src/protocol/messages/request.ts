@@ -35,7 +35,7 @@ import { Element, type ElementFacts } from './element.ts';
 import { layoutOf } from './layout.ts';
 import { type BlockFacts, ElementMessage, messagesOf } from './message.ts';
 import { SystemEntry, saidValue } from './system-entry.ts';
-import { lastThreshold, readBehind } from './threshold.ts';
+import { lastThreshold, readAfter } from './threshold.ts';
 import { viewSplices } from './view-splices.ts';
 
 const MESSAGE: Outline = {
@@ -215,12 +215,12 @@ export class MessagesRequest extends ModelRequest {
     kept?: KnownStart,
   ): Uint8Array {
     const adds = view?.summary !== undefined || injected.length > 0;
-    const behind = adds && this.mayHaveCompactions ? lastThreshold(this.messages) : undefined;
-    const edited = readBehind(view ?? NO_EDITS, behind);
+    const threshold = adds && this.mayHaveCompactions ? lastThreshold(this.messages) : undefined;
+    const edited = readAfter(view ?? NO_EDITS, threshold);
     const thinkingFrom = Math.max(from, edited.thinkingFrom ?? 0);
     const [ofSystem, ofUser] = [ofRole(injected, 'system'), ofRole(injected, 'user')];
     const { messages, elements } = this;
-    const layout = layoutOf(messages, elements, edited, thinkingFrom, injectedJson(ofUser), behind);
+    const layout = layoutOf(messages, elements, edited, thinkingFrom, injectedJson(ofUser), threshold);
     const places = latestMarks(view, most);
     const marks = marksFor(this, layout, { places, movesMark: movesMark && most > 0, losesMarks });
     const added = this.toolEdits(tools, marks);

@@ -26,7 +26,7 @@ function resultSplices(message: ElementMessage, { removals, mark }: MessageEdits
   const outputs = removals.filter(({ kind }) => kind === 'output');
   return [
     ...outputs.map((removal) => outputSplice(element.body, result?.field('content'), removal, PARTS)),
-    ...(mark === undefined ? [] : markBehind(message.blocks?.at(-1), mark)),
+    ...(mark === undefined ? [] : markAfter(message.blocks?.at(-1), mark)),
   ];
 }
 
@@ -41,7 +41,7 @@ function answerSplices(message: ElementMessage, { removals, mark }: MessageEdits
   });
   return [
     ...cleared,
-    ...(message.blocks ? markBehind(message.blocks.at(-1), mark) : textSplices(message, { removals, mark })),
+    ...(message.blocks ? markAfter(message.blocks.at(-1), mark) : textSplices(message, { removals, mark })),
   ];
 }
 
@@ -91,7 +91,7 @@ function blockSplices(
       ? [openingPart(message, content, blocks[0]?.span, opened.text, opened.taken, 'text')]
       : []),
     ...splices,
-    ...(parts.has(last) ? [] : markBehind(blocks[last], mark)),
+    ...(parts.has(last) ? [] : markAfter(blocks[last], mark)),
   ];
 }
 
@@ -101,7 +101,7 @@ function replaced({ start, end }: Span, removal: Removal, mark: string | undefin
   return { start, end, with: `{"type":"text","text":${replacementJson(removal)}${marked}}` };
 }
 
-function markBehind(block: Block | undefined, mark: string | undefined): Splice[] {
+function markAfter(block: Block | undefined, mark: string | undefined): Splice[] {
   if (!block || mark === undefined) return [];
   const empty = block.field(MARK_FIELD);
   if (empty) return [{ start: empty.start, end: empty.end, with: mark }];

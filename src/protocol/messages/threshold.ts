@@ -34,7 +34,7 @@ function isSummary(block: Block): boolean {
  * A view whose summary is read: as a message of its own, if it replaces messages after the API's
  * summary and would open one before it.
  */
-export function readBehind<Edited extends Pick<View, 'summary' | 'recap'>>(
+export function readAfter<Edited extends Pick<View, 'summary' | 'recap'>>(
   view: Edited,
   at: number | undefined,
 ): Edited {

@@ -261,7 +261,7 @@ describe('compactions', () => {
     ['a member that it did not have', 'citations', body([assistant([{ ...block, citations: null }]), HI])],
     ['a block of another account', 'signature_invalid', next(), { ...headers, 'x-api-key': 'sk-two' }],
     ['a second block', 'at most one', next(assistant([block]), HI)],
-    ['what it stands for beside it', 'stands beside', next(...said)],
+    ['what it replaces beside it', 'is beside', next(...said)],
   ])('are refused: %s', (_, words, given, from = headers) => {
     const budget = words === 'task_budget' ? { output_config: { task_budget: { remaining: 1 } } } : {};
     const found = violations({ ...given, tools: [], ...budget }, { headers: from });
