@@ -91,10 +91,10 @@ function tableOf(head: readonly string[], rows: readonly (readonly string[])[]):
   return { head, rows: rows.map((row) => row.map(cell)) };
 }
 
-function membersTable(properties: Readonly<Record<string, Schema>>, meanings: Meanings): Table {
+function membersTable(properties: Fields, meanings: Meanings): Table {
   const rows = Object.entries(properties).map(([name, schema]) => [
     code(name),
-    defaultOf(schema),
+    defaultsOf(name, schema),
     rangeOf(schema),
     meanings[name] ?? '',
   ]);
@@ -113,15 +113,28 @@ function fieldsOf(mode: Mode): Fields {
   );
 }
 
-const isSame = (one: Schema | undefined, other: Schema): boolean =>
-  JSON.stringify(one) === JSON.stringify(other);
+const isSame = (one: Schema | undefined, { default: _, ...other }: Schema): boolean => {
+  const { default: __, ...same } = one ?? { type: 'absent' };
+  return JSON.stringify(same) === JSON.stringify(other);
+};
 
-/** The fields that no other table has with the same default and range. */
+/** The fields that no other table has with the same range. */
 function without(fields: Fields, ...others: readonly Fields[]): Fields {
   const own = Object.entries(fields).filter(
     ([name, schema]) => !others.some((other) => isSame(other[name], schema)),
   );
   return Object.fromEntries(own);
+}
+
+/** The default of a field, and where a mode that edits has another, its own. */
+function defaultsOf(name: string, schema: Schema): string {
+  const usual = defaultOf(schema);
+  const others = (Object.keys(modes) as Mode[]).flatMap((mode) => {
+    const field = fieldsOf(mode)[name];
+    const differs = modes[mode].edits && field && isSame(field, schema) && defaultOf(field) !== usual;
+    return differs ? [`; ${code(mode)} ${defaultOf(field)}`] : [];
+  });
+  return usual + others.join('');
 }
 
 /** The fields of a strategy, by the heading of their table. */
@@ -134,7 +147,7 @@ function strategyTables(): Record<string, Fields> {
     editing,
     trim: without(all.trim, editing),
     compact: without(all.compact, editing),
-    summarize: without(all.summarize, editing),
+    summarize: without(all.summarize, editing, all.trim),
     auto: without(fieldsOf('auto'), editing, all.compact, all.summarize),
     rolling_summary: without(fieldsOf('rolling_summary'), editing, all.summarize),
     native: without(fieldsOf('native'), fieldsOf('none')),
