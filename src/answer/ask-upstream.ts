@@ -26,7 +26,7 @@ export interface AskOptions {
   /** Aborts when the caller leaves and the request's own signal does not show it. */
   readonly left?: AbortSignal | undefined;
   /** Whether the body has the caller's encoding. Bytes have none by default, and streams do. */
-  readonly asItCame?: boolean;
+  readonly keepsEncoding?: boolean;
   /** Whether another body of the same request was sent before. */
   readonly isFurther?: boolean;
   /** Headers that Precis adds. */
@@ -57,7 +57,7 @@ export async function askUpstream(
   body: Uint8Array | ReadableStream | null,
   {
     left,
-    asItCame = !(body instanceof Uint8Array),
+    keepsEncoding = !(body instanceof Uint8Array),
     counts = false,
     isFurther,
     headers: added = [],
@@ -70,7 +70,7 @@ export async function askUpstream(
   const { account } = caller;
   const url = upstreamUrl(baseUrlOf(api, config), path, forwardedSearch(urlOf(incoming).search, account));
   const headers = headersFor(scope, body !== null);
-  if (!asItCame) headers.delete('content-encoding');
+  if (!keepsEncoding) headers.delete('content-encoding');
   if (isFurther) dropIdentity(headers);
   for (const header of added) headers.set(...header);
   if (listed) addToList(headers, listed);

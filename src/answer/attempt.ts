@@ -156,7 +156,7 @@ export class Attempts {
     if (round && this.sent && keepsRoundsOf(call, made.tools)) this.sent.hadRounds = true;
     const answering =
       mayBeEncoded && came.encoded
-        ? this.ask(came.encoded, usages, { asItCame: true })
+        ? this.ask(came.encoded, usages, { keepsEncoding: true })
         : this.ask(
             sent,
             usages,
@@ -228,7 +228,7 @@ export class Attempts {
   private async ask(
     body: Uint8Array | ReadableStream,
     usages: UsageTail[],
-    options: Pick<AskOptions, 'left' | 'asItCame' | 'tokens' | 'listed'> = {},
+    options: Pick<AskOptions, 'left' | 'keepsEncoding' | 'tokens' | 'listed'> = {},
     next?: NextAttempt,
   ): Promise<UpstreamAnswer> {
     const { api, call, life } = this.asking;

@@ -30,7 +30,10 @@ export async function answerObserved(
   // With the deployer's key, bodies are sent unencoded.
   const encoded = isSame && !access ? came.encoded : undefined;
   const counts = life.readsUsage || chosen.report;
-  const answering = askUpstream(scope, path, encoded ?? body, { asItCame: encoded !== undefined, counts });
+  const answering = askUpstream(scope, path, encoded ?? body, {
+    keepsEncoding: encoded !== undefined,
+    counts,
+  });
   const [answer, { potential, plan }] = await Promise.all([answering, potentialOf(call)]);
   const { usage } = answer;
   const { strategy, source, warnings } = chosen;

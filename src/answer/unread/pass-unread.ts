@@ -34,7 +34,7 @@ export function passRead(
   if (typeof chosen !== 'object' || mayConcernUs(bytes)) return undefined;
   scope.trace?.asks({ model: modelIn(bytes) });
   const warnings: Warning[] = isThread(bytes, api, scope) ? ['upstream_state'] : [];
-  return askUpstream(scope, api.path, encoded ?? bytes, { asItCame: true }).then((answer) =>
+  return askUpstream(scope, api.path, encoded ?? bytes, { keepsEncoding: true }).then((answer) =>
     relayed(answer, api, chosen, scope, life, warnings),
   );
 }
@@ -68,7 +68,7 @@ export async function passUnread(
     whole instanceof ReadableStream && isPlain ? watch(whole, headers, unread.isNear === true) : undefined;
   let answer: UpstreamAnswer;
   try {
-    answer = await askUpstream(scope, api.path, watched?.body ?? whole, { asItCame: true });
+    answer = await askUpstream(scope, api.path, watched?.body ?? whole, { keepsEncoding: true });
   } catch (error) {
     throw watched?.found() ? fault : error;
   }

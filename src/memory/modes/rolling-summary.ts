@@ -107,18 +107,18 @@ function planAround(
     const verbatim = (end: number): number =>
       tokensBetween(history, sums, end, messages) + heldTokens(history, sums, end);
     const tokens = whole.tokens + verbatim(memory.end);
-    const asItIs = { text: memory.text, end: memory.end, tokens, over: tokens - budget };
-    const { over } = asItIs;
-    if (over <= 0 || strategy.overflow_policy === 'error') return asItIs;
+    const uncut = { text: memory.text, end: memory.end, tokens, over: tokens - budget };
+    const { over } = uncut;
+    if (over <= 0 || strategy.overflow_policy === 'error') return uncut;
     const endFor = (rest: number): number => endAfterOldest(history, sums, memory.end, messages, rest);
     // What the policy doesn't name leaves too where the rest would still be over the budget.
     if (strategy.overflow_policy === 'truncate_summary') {
       const text = shortened(over);
-      return { ...asItIs, text, end: endFor(over - (said - counter.text(text))) };
+      return { ...uncut, text, end: endFor(over - (said - counter.text(text))) };
     }
     const end = endFor(over);
     const line = end === memory.end ? 0 : TRIM_LINE_TOKENS;
-    return { ...asItIs, end, text: shortened(whole.tokens + line + verbatim(end) - budget) };
+    return { ...uncut, end, text: shortened(whole.tokens + line + verbatim(end) - budget) };
   };
   const fit = fitted(history.messages.length);
   const prefix = prefixBefore(fit.end);

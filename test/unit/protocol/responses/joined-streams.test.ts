@@ -213,13 +213,13 @@ describe('whatever the answers', () => {
   });
 });
 
-const asItCame = (event: string): string => event;
+const unchanged = (event: string): string => event;
 
 describe('an answer that the upstream does not store', () => {
   it('F24: is the same as with reasoning held back, except for reasoning before calls of Precis’s tools', () => {
     forAll(runs(50, 300), fc.array(anyAnswer, { minLength: 1, maxLength: 4 }), fc.nat(3), (answers, most) => {
       const waits = streamed(answers, most);
-      const flows = streamed(answers, most, asItCame, UNSTORED);
+      const flows = streamed(answers, most, unchanged, UNSTORED);
       expect(flows.turns).toEqual(waits.turns);
       expect(flows.usage).toEqual(waits.usage);
       const output = flows.response.output as Json[];
@@ -243,7 +243,7 @@ describe('an answer that the upstream does not store', () => {
       { reasoning, content: 'Wait.', toolCalls: [call('search_memory')] },
       { reasoning, content: 'So.' },
     ];
-    const { steps, response } = streamed(answers, 3, asItCame, UNSTORED);
+    const { steps, response } = streamed(answers, 3, unchanged, UNSTORED);
     const reasoningSteps = steps.filter(({ event }) => JSON.stringify(event).includes('reasoning'));
     const ofReasoning = reasoningSteps.filter(({ event }) => !event.response);
     expect(ofReasoning).toHaveLength(3 * 6);
@@ -258,7 +258,7 @@ describe('an answer that the upstream does not store', () => {
   it('F24: marks reasoning at the end of an answer that another one follows', () => {
     const behind = { type: 'reasoning', id: 'rs_behind', summary: [], encrypted_content: 'sealed' };
     const hosted = [{ ...call('retrieve_ref'), type: 'function_call', call_id: 'call_1' }, behind];
-    const { response, turns, events } = streamed([{ hosted }, { content: 'So.' }], 3, asItCame, UNSTORED);
+    const { response, turns, events } = streamed([{ hosted }, { content: 'So.' }], 3, unchanged, UNSTORED);
     expect(turns[0]?.messages).toHaveLength(1);
     const marked = { ...behind, encrypted_content: REASONING_MARK };
     expect(response.output).toMatchObject([marked, { type: 'message' }]);
@@ -270,7 +270,7 @@ describe('an answer that the upstream does not store', () => {
 
   it('F24: keeps reasoning at the end of the caller’s answer unchanged', () => {
     const hosted = [{ type: 'reasoning', id: 'rs_last', summary: [], encrypted_content: 'sealed' }];
-    const { response } = streamed([{ hosted }], 3, asItCame, UNSTORED);
+    const { response } = streamed([{ hosted }], 3, unchanged, UNSTORED);
     expect(response.output).toEqual(hosted);
   });
 
@@ -279,7 +279,7 @@ describe('an answer that the upstream does not store', () => {
       { reasoning, toolCalls: [call('retrieve_ref')] },
       { reasoning, content: 'So.' },
     ];
-    const { response, events } = streamed(answers, 3, asItCame, { ...UNSTORED, isHidden: true });
+    const { response, events } = streamed(answers, 3, unchanged, { ...UNSTORED, isHidden: true });
     expect(JSON.stringify(events)).not.toContain('"sealed"');
     const ended = events.filter(({ type }) => type === 'response.output_item.done');
     for (const items of [response.output as Json[], ended.map(({ item }) => item as Json)])
