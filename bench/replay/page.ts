@@ -180,12 +180,14 @@ function windowsTable(windows: readonly WindowFigures[]): Table {
 
 const priced = ({ paidToNone, dearer }: WindowFigures): string => `${ratio(paidToNone)} (${dearer})`;
 
+const OWN_OR_NATIVE = /^(?:auto|native), \d+k$/;
+
 /** What moves lose where reasoning is bound, over all sets. */
 function reasoningTable({ reasoning }: RecordedResults): Table {
   const rows = Object.entries(reasoning).flatMap(([schedule, figures]) =>
     figures.flatMap((row) => {
       const name = nameOf(row.policy);
-      if (row.set !== 'all' || name === undefined) return [];
+      if (row.set !== 'all' || name === undefined || !OWN_OR_NATIVE.test(row.policy)) return [];
       const { moves, lost, carried, open, early } = row;
       return [
         [
@@ -204,9 +206,7 @@ function reasoningTable({ reasoning }: RecordedResults): Table {
 function reasoningSetsTable({ reasoning }: RecordedResults): Table {
   const figures = reasoning['gpt-6'] ?? [];
   const sets = SETS.filter((set) => figures.some((row) => row.set === set && row.moves > 0));
-  const names = [...new Set(figures.map(({ policy }) => policy))].filter((name) =>
-    /^(?:auto|native), \d+k$/.test(name),
-  );
+  const names = [...new Set(figures.map(({ policy }) => policy))].filter((name) => OWN_OR_NATIVE.test(name));
   const cell = (set: string, policy: string): string => {
     const row = figures.find((one) => one.set === set && one.policy === policy);
     return row
@@ -274,7 +274,7 @@ function lengthsTable({ lengths, all }: ResultsFile): Table {
       const row = policies[at];
       return row ? `${ratio(row.paidToNone)}, ${percent(row.visible, values).replace(/\.\d/, '')}` : '–';
     });
-  return { head: ['', ...heads], rows: rowsOf(all, MAIN, cells) };
+  return { head: ['', ...heads], rows: rowsOf(all, /^auto, \d+k$|^clear/, cells) };
 }
 
 /**
