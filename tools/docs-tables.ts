@@ -15,13 +15,13 @@ import { WARNINGS } from '../src/memory/plan/warnings.ts';
 import { blocksSchema } from '../src/memory/strategy/memory-blocks.ts';
 import { BLOCKS_FIELDS, OWN_FIELDS, STRATEGY_FIELDS } from '../src/reference/fields.ts';
 import { REPORT_HEADERS, REQUEST_HEADERS, RESPONSE_HEADERS } from '../src/reference/headers.ts';
-import { MISSES } from '../src/reference/miss-causes.ts';
 import type { Operation } from '../src/reference/operation.ts';
 import { GROUPS, PAGES } from '../src/reference/pages.ts';
 import { OPERATIONS } from '../src/reference/table.ts';
 import { BELIEFS } from '../src/request/beliefs.ts';
 import { ERRORS } from '../src/request/error-codes.ts';
 import { families } from '../src/storage/metrics/families.ts';
+import { MISSES } from './miss-causes.ts';
 import { VARIABLE_MEANINGS } from './variables.ts';
 
 const ROOT = join(import.meta.dirname, '..');

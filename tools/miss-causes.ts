@@ -1,5 +1,5 @@
 /** What each cause of a cache miss means, and what to do about it: a table of docs/money.md. */
-import type { MissCause } from '../memory/replay/change-schema.ts';
+import type { MissCause } from '../src/memory/replay/change-schema.ts';
 
 type Words = readonly [means: string, remedy: string];
 
