@@ -1,5 +1,4 @@
 /** `ACCESS_KEYS`: many callers share the deployer's account; what they may send to it. */
-
 import { ConfigError } from './config-error.ts';
 import { namedEntries } from './named-entries.ts';
 import type { Opened } from './protocol/stored-names.ts';

@@ -5,7 +5,6 @@
  * `x-agent-type` or the body field `agent_type`. The request's own strategy, or its conversation's,
  * takes precedence over the agent's.
  */
-
 import type { Isolation } from './config.ts';
 import type { MemoryStrategyRequest } from './memory/modes/table.ts';
 import type { MemoryInjectionRequest } from './memory/strategy/injection.ts';

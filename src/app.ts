@@ -1,5 +1,4 @@
 /** The app: all routes, and the errors they answer with. */
-
 import { type Context, Hono } from 'hono';
 import { accessKeysIn } from './access-keys.ts';
 import type { Env } from './config.ts';

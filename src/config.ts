@@ -2,7 +2,6 @@
  * Reads variables and secrets into a typed, validated configuration, once per isolate. A mistake
  * fails every request, with a message that names the variable.
  */
-
 import * as z from 'zod';
 import { readAccess, wordsOf } from './access-keys.ts';
 import { readCallerLimits } from './caller-limits.ts';

@@ -3,7 +3,7 @@ import { createApp } from './app.ts';
 import { type Env, readConfig } from './config.ts';
 import { logCaught } from './log.ts';
 import { warnOfRetirements } from './request/retiring-models.ts';
-import { notifyWeek } from './routes/admin/week-ended.ts';
+import { notifyWeek } from './routes/admin/overview.ts';
 import type { Embedder } from './storage/archive/embedder.ts';
 import type { Memory, WrittenText } from './storage/conversation/memories.ts';
 import { ConversationMemoryObject } from './storage/conversation/object.ts';

@@ -1,5 +1,4 @@
 /** `ADMIN_TOKEN` and `METRICS_TOKEN`: what opens the operator's routes, and nothing else. */
-
 import type { Access } from './access-keys.ts';
 import { ConfigError } from './config-error.ts';
 

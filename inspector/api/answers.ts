@@ -3,19 +3,24 @@
 export type { CallerLimits } from '../../src/memory/money/caller-limits.ts';
 export type { Explanation, KeptBecause } from '../../src/memory/plan/explanation-schema.ts';
 export type { ListedRun, RunEvent } from '../../src/memory/run/event.ts';
-export type { DeploymentHealth, PartHealth } from '../../src/reference/schemas/admin.ts';
-export type { CallerChange, CallerDeletion, ShownCaller } from '../../src/reference/schemas/callers.ts';
-export type { StatsComparison } from '../../src/reference/schemas/comparison.ts';
+export type {
+  CallerChange,
+  CallerDeletion,
+  DeploymentHealth,
+  PartHealth,
+  ShownCaller,
+  ShownOverview,
+} from '../../src/reference/schemas/admin.ts';
 export type {
   ArchivedMessage,
   ConversationMemory,
   ListedConversation as Conversation,
   StatsByDay,
+  StatsComparison,
 } from '../../src/reference/schemas/conversations.ts';
-export type { DeploymentFacts } from '../../src/reference/schemas/deployment.ts';
-export type { ShownOverview } from '../../src/reference/schemas/overview.ts';
 export type { Explained } from '../../src/reference/schemas/plan.ts';
 export type { RequestPage, ShownEdits } from '../../src/reference/schemas/requests.ts';
+export type { DeploymentFacts } from '../../src/reference/schemas/stored.ts';
 
 import type { ConversationMemory } from '../../src/reference/schemas/conversations.ts';
 

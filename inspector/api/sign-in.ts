@@ -3,7 +3,7 @@
  * is closed, or for a week. Nothing that is kept here is the key: a tab keeps a text that the
  * Worker has sealed, and a browser a word that goes with a cookie, which no script can read.
  */
-import type { SessionAnswer } from '../../src/reference/schemas/sessions.ts';
+import type { SessionAnswer } from '../../src/reference/schemas/stored.ts';
 import { bearer, Connection, type Credentials, Failure } from './connection.ts';
 
 export type Kept = 'no' | 'tab' | 'browser';

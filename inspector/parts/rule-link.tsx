@@ -1,5 +1,5 @@
 /** A link to a rule: the section of the documentation that has it, in a new tab. */
-import { anchorOf } from '../../src/reference/docs/anchors.ts';
+import { anchorOf } from '../../src/reference/docs/sections.ts';
 import type { RulePage } from '../read/rules.ts';
 
 interface Props extends RulePage {

@@ -1,3 +1,5 @@
+/** Times, days and months. On the wire, times are in whole seconds since 1970. */
+
 /** A time in UTC, for code that reads no clock. */
 export interface UtcTime {
   /** YYYY-MM-DD. */
@@ -47,4 +49,11 @@ export function timeOfDay(at: number): string {
 export function utcTimeOf(date: Date): UtcTime {
   const day = date.toISOString().slice(0, 'YYYY-MM-DD'.length);
   return { day, weekday: date.getUTCDay(), hour: date.getUTCHours() };
+}
+
+/** Times on the wire are in whole seconds since 1970, those inside in milliseconds. */
+
+/** @param milliseconds since 1970 */
+export function secondsOf(milliseconds: number): number {
+  return Math.floor(milliseconds / 1000);
 }

@@ -6,7 +6,6 @@
  * request before, makes the bill and keeps the sums (`storage/conversation/bills.ts`), to which
  * each claim and each digest adds its cost when it ends.
  */
-
 import type { HitRule, Schedule } from '../memory/models/schedule.ts';
 import { costOf } from '../memory/money/amounts.ts';
 import type { PotentialBill } from '../memory/money/bill-schema.ts';
@@ -15,10 +14,9 @@ import type { BillOrder } from '../memory/money/running-bill.ts';
 import type { Potential, Report } from '../memory/plan/report.ts';
 import type { View } from '../memory/plan/view.ts';
 import { BYTES_PER_TOKEN } from '../protocol/answers/answer-size.ts';
-import { askedLifetimeOf } from '../request/cache-lifetime.ts';
-import { markedShare } from '../request/cache-marks.ts';
 import type { Call } from '../request/call.ts';
 import { type BilledAnswer, scheduleOfAnswers } from '../request/callers/billing.ts';
+import { askedLifetimeOf, markedShare } from '../request/prompt-cache.ts';
 import { termsFor } from '../view/made-before.ts';
 import type { MadeView } from '../view/made-view.ts';
 

@@ -2,7 +2,7 @@
  * Notes the vendor's id of an answer, with which the next request is to be compared
  * (docs/money.md#asking-the-vendor).
  */
-import { asksDiagnostics } from '../request/cache-diagnostics.ts';
+import { asksDiagnostics } from '../request/prompt-cache.ts';
 import { noteAnswer } from '../view/sent-before.ts';
 import type { CallFeature } from './listener.ts';
 

@@ -7,8 +7,8 @@
  * other.
  */
 import { elementAt } from '../lib/elements.ts';
-import { secondsOf } from '../lib/seconds.ts';
 import { within } from '../lib/time-limit.ts';
+import { secondsOf } from '../lib/utc-time.ts';
 import { logCaught } from '../log.ts';
 import type { History } from '../memory/conversation/history.ts';
 import { arrayName, prefixHashes } from '../memory/conversation/prefix-hash.ts';

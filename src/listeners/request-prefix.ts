@@ -2,7 +2,6 @@
  * What the next request of a conversation is compared with
  * (`memory/conversation/request-prefix.ts`). Made after the answer, since no request waits for it.
  */
-
 import { Latest } from '../lib/latest.ts';
 import { blocksOf, reasoningByMessage } from '../memory/conversation/kept-reasoning.ts';
 import { MOVED, packedMessages, type RequestPrefix } from '../memory/conversation/request-prefix.ts';

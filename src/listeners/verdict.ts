@@ -1,10 +1,8 @@
 /**
  * Learns from an answer whether the upstream accepts the key. A revoked key loses access here too.
  */
-
 import { baseUrlOf } from '../config.ts';
-import { callersSearch } from '../request/callers-search.ts';
-import type { RequestScope } from '../request/scope.ts';
+import { callersSearch, type RequestScope } from '../request/scope.ts';
 import { isLookedAt } from '../upstream/api.ts';
 import { otherKeys, withoutKeys } from '../upstream/credentials.ts';
 import { requestHeaders } from '../upstream/request.ts';

@@ -1,7 +1,7 @@
 /** What all pages have: a bar with the search, and a list at the side. */
 import { html, raw } from 'hono/html';
 import { ICON, MARK } from './mark.ts';
-import type { Html } from './page/text.ts';
+import type { Html } from './page/schema.ts';
 import { STYLE } from './style.ts';
 
 /** The addresses that the bar leads to. */

@@ -2,7 +2,6 @@
  * Request bodies: their charset and encoding (RFC 9110, section 8.4), read and decoded within a
  * size limit.
  */
-
 import {
   brotliDecompressSync,
   constants,

@@ -2,7 +2,6 @@
  * Chooses a request's strategy: request > conversation > agent > deployment default. The first one
  * present applies as a whole.
  */
-
 import { parseJson } from '../lib/json.ts';
 import { lruOf } from '../lib/lru.ts';
 import type { Result } from '../lib/result.ts';
@@ -29,8 +28,7 @@ import { BELIEFS } from './beliefs.ts';
 import type { Caller } from './callers/caller.ts';
 import { isAside, SESSION_HEADER } from './claude-code.ts';
 import { ApiError } from './errors.ts';
-import { type Flags, flagOf, flagsIn } from './flag-headers.ts';
-import { reportOptions } from './report-options.ts';
+import { type Flags, flagOf, flagsIn, reportOptions } from './flag-headers.ts';
 import type { RequestScope } from './scope.ts';
 import { sentSummary } from './sent-summary.ts';
 import type { Agent, Services } from './services.ts';

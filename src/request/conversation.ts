@@ -1,5 +1,4 @@
 /** A request's conversation in storage: name, settings, and the summary that the caller holds. */
-
 import { elementAt } from '../lib/elements.ts';
 import { Latest } from '../lib/latest.ts';
 import { soon, within } from '../lib/time-limit.ts';

@@ -1,5 +1,8 @@
-/** Headers that say yes or no, for all of which one rule holds. */
-import { quote } from '../memory/strategy/hint.ts';
+/** Headers that say yes or no, for all of which one rule holds, and `memory_report` beside them. */
+import * as z from 'zod';
+import { quote, whatIsWrong } from '../memory/strategy/hint.ts';
+import { RETIRED_OPTIONS, setsRetired } from '../memory/strategy/retired.ts';
+import type { ModelRequest } from '../protocol/model-request.ts';
 import { ApiError } from './errors.ts';
 
 const WORDS: ReadonlyMap<string, boolean> = new Map([
@@ -50,5 +53,30 @@ function flagIn(headers: Headers, name: string, more = ''): boolean {
     'invalid_memory_strategy',
     `The header ${name} must be true or false (or on or off)${more}; this one is ${quote(value)}.`,
     name,
+  );
+}
+
+interface ReportOptions {
+  /** Whether to put the report into the body of the answer. */
+  readonly report: boolean;
+  /** Whether it sets what no longer has an effect. */
+  readonly retired: boolean;
+}
+
+const reportSchema = z.strictObject(RETIRED_OPTIONS);
+
+/** In the body's field, else in the header. @throws ApiError `invalid_memory_strategy` */
+export function reportOptions(request: ModelRequest, headers: Headers): ReportOptions {
+  const inBody = request.own('memory_report');
+  // A header with a fault is an error also where the body wins over it.
+  const { report } = flagsIn(headers);
+  if (inBody === undefined) return { report, retired: false };
+  if (typeof inBody === 'boolean') return { report: inBody, retired: false };
+  const { success, data } = reportSchema.safeParse(inBody);
+  if (success) return { report: true, retired: setsRetired(data, RETIRED_OPTIONS) };
+  throw new ApiError(
+    'invalid_memory_strategy',
+    `memory_report must be true or false; ${whatIsWrong(inBody, Object.keys(reportSchema.shape))}.`,
+    'memory_report',
   );
 }

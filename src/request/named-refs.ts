@@ -2,7 +2,6 @@
  * Notes that the refs in a body are in use, even if this request's plan did not make them: an array
  * from `/v1/compact` holds markers that no plan makes again.
  */
-
 import { bufferOf } from '../lib/bytes.ts';
 import { pause } from '../lib/time-limit.ts';
 import { REF_LENGTH, REF_PATTERN, REF_START } from '../memory/conversation/refs.ts';

@@ -2,7 +2,6 @@
  * Compaction by the upstream (`context_management`), and the mode `native`
  * (docs/design.md#the-strategy).
  */
-
 import type { Config } from '../config.ts';
 import { mayCompactItself, summarizesOnDemand } from '../memory/models/own-compaction.ts';
 import { passesThrough } from '../memory/modes/strategy.ts';

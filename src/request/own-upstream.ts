@@ -6,8 +6,7 @@
 import { baseUrlOf } from '../config.ts';
 import type { ModelServer } from '../upstream/model-client.ts';
 import { forwardedSearch, ownCallHeaders } from '../upstream/request.ts';
-import { callersSearch } from './callers-search.ts';
-import { judgeOf, type RequestScope } from './scope.ts';
+import { callersSearch, judgeOf, type RequestScope } from './scope.ts';
 
 type OwnScope = Pick<RequestScope, 'services' | 'caller' | 'incoming' | 'api' | 'named'>;
 

@@ -6,7 +6,6 @@
  * time, and else the largest one, which may be the one that needs the room. So whoever holds bodies
  * back, or sends ever new ones, keeps no smaller one out.
  */
-
 import { concat } from '../lib/bytes.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
 import { chunksOf } from '../upstream/chunks.ts';

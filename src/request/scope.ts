@@ -1,4 +1,5 @@
 /** The context of one request, whatever it asks for. */
+import { partOfSearch, urlOf } from '../lib/request-url.ts';
 import { Timings } from '../lib/server-timing.ts';
 import type { WaitUntil } from '../storage/refs/writer.ts';
 import type { RequestUpkeep } from '../storage/upkeep.ts';
@@ -9,7 +10,6 @@ import { ANTHROPIC, bearerToken, isAnthropicKey, OPENAI, type UpstreamApi } from
 import { verdictOn } from '../upstream/key-verdict.ts';
 import { type Caller, callerOf } from './callers/caller.ts';
 import { Spending } from './callers/spending.ts';
-import { callersSearch } from './callers-search.ts';
 import type { ContentCaches } from './content-caches.ts';
 import type { NamedOwner } from './owner.ts';
 import type { Agent, Services } from './services.ts';
@@ -121,3 +121,22 @@ export function judgeOf(
 const yes = (): true => true;
 /** The request is refused before it is sent. */
 const no = (): false => false;
+
+/** Of routes that name a conversation in their path. */
+const OWN_PARAMETERS = ['user'];
+
+/**
+ * The query of a request as far as it is for the upstream: without the parameters of its own route.
+ *
+ * @param named the conversation, if the path names one
+ */
+export function callersSearch({
+  incoming,
+  named,
+}: {
+  readonly incoming: Request;
+  readonly named?: object | undefined;
+}): string {
+  const { search } = urlOf(incoming);
+  return named ? partOfSearch(search, (name) => !OWN_PARAMETERS.includes(name)) : search;
+}

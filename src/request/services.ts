@@ -2,7 +2,6 @@
  * State that an isolate keeps between requests: the configuration and caches. Made once per
  * environment.
  */
-
 import { type AgentSpec, agents, prompts } from '../agents.ts';
 import { type Env, isolationSchema, type Otlp, readConfig } from '../config.ts';
 import { ConfigError } from '../config-error.ts';

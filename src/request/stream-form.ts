@@ -2,7 +2,6 @@
  * How streams treat their caller (docs/answers-and-errors.md#errors-in-streams): whether errors are
  * reported in them, and what keeps them alive.
  */
-
 import { passesThrough } from '../memory/modes/strategy.ts';
 import { quote } from '../memory/strategy/hint.ts';
 import type { StreamForm } from '../protocol/answers/answer-format.ts';

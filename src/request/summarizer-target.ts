@@ -2,7 +2,6 @@
  * The summarizer for a request: the deployment's own, else the request's upstream with its key
  * (docs/design.md#8-summaries).
  */
-
 import { baseUrlOf } from '../config.ts';
 import { longestAnswerOf, windowOf } from '../memory/models/facts.ts';
 import { baseName } from '../memory/models/families.ts';

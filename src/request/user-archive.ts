@@ -3,7 +3,6 @@
  * (docs/design.md#7-storage). Passages are the archive of a conversation without a caller: they
  * have its encryption, its index, its vectors, and go with the tenant's data.
  */
-
 import { StoreError } from '../lib/store-error.ts';
 import { after } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';

@@ -8,10 +8,8 @@ import { readBody } from '../request/body.ts';
 import { ApiError, invalid } from '../request/errors.ts';
 import type { RequestScope } from '../request/scope.ts';
 import { ANTHROPIC, apiOfOpenAiBody, namesVersion } from '../upstream/api.ts';
-import { CHAT } from './chat.ts';
 import type { RouteContext } from './context.ts';
-import { MESSAGES } from './messages.ts';
-import { RESPONSES } from './responses.ts';
+import { CHAT, MESSAGES, RESPONSES } from './models.ts';
 
 const EMPTY_STRING = '""';
 

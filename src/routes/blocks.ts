@@ -1,15 +1,14 @@
 /** `/v1/blocks`: a tenant's memory blocks (docs/memory-blocks.md). */
 import { parseObject } from '../lib/json.ts';
-import { secondsOf } from '../lib/seconds.ts';
+import { secondsOf } from '../lib/utc-time.ts';
 import { charactersIn, isLabel, LABEL_FORM, LONGEST_BLOCK } from '../memory/strategy/block-text.ts';
 import { quote } from '../memory/strategy/hint.ts';
 import { readBody } from '../request/body.ts';
 import { ApiError, invalid } from '../request/errors.ts';
 import { TenantBlocks } from '../request/memory-blocks.ts';
 import { type ExpectedVersion, MOST_BLOCKS, type StoredBlock } from '../storage/tenant/blocks.ts';
-import type { RouteContext } from './context.ts';
+import { type RouteContext, verifiedTenant } from './context.ts';
 import { deleted, deletion, stored } from './stored.ts';
-import { verifiedTenant } from './verified-tenant.ts';
 
 /** In bytes: a block of which every character is escaped in JSON, and the fields around it. */
 const LARGEST_BODY = 64 * 1024;

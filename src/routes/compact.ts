@@ -1,5 +1,4 @@
 /** `POST /v1/compact`: returns the view and the report, without a completion. */
-
 import type { ModelApi } from '../answer/model-api.ts';
 import { readRequest, readWholeCall } from '../answer/read-call.ts';
 import { concat } from '../lib/bytes.ts';
@@ -33,11 +32,8 @@ import { makeCurrentView } from '../view/current-view.ts';
 import { workLimited } from '../view/limited-summary.ts';
 import type { MadeView, MakeViewOptions } from '../view/made-view.ts';
 import { anyBody, flag, holdsItems } from './any-protocol.ts';
-import { CHAT } from './chat.ts';
-import type { RouteContext } from './context.ts';
-import { MESSAGES } from './messages.ts';
-import { RESPONSES } from './responses.ts';
-import { scopeOf } from './scope-of.ts';
+import { type RouteContext, scopeOf } from './context.ts';
+import { CHAT, MESSAGES, RESPONSES } from './models.ts';
 
 const encoder = new TextEncoder();
 

@@ -22,13 +22,10 @@ import { answerQuery, parseQuery } from '../retrieval/query.ts';
 import { storesOf } from '../storage/refs/store.ts';
 import type { Tenant } from '../tenant/identity.ts';
 import { isOfOpenAi } from './any-protocol.ts';
-import { CHAT } from './chat.ts';
 import { viewAlone } from './compact.ts';
-import type { RouteContext } from './context.ts';
-import { MESSAGES } from './messages.ts';
-import { scopeOf } from './scope-of.ts';
+import { type RouteContext, scopeOf, verifiedTenant } from './context.ts';
+import { CHAT, MESSAGES } from './models.ts';
 import { stored } from './stored.ts';
-import { verifiedTenant } from './verified-tenant.ts';
 
 export async function compress(c: RouteContext): Promise<Response> {
   const bytes = await readBody(c.req.raw, CHAT.field);

@@ -3,12 +3,11 @@ import { type Env, VARIABLES, type VariableName } from '../config.ts';
 import { VERSION } from '../lib/version.ts';
 import { MODES } from '../memory/modes/strategy.ts';
 import { RETIRED_VARIABLES } from '../memory/strategy/retired.ts';
-import type { DeploymentFacts } from '../reference/schemas/deployment.ts';
+import type { DeploymentFacts } from '../reference/schemas/stored.ts';
 import { identifiedBy } from '../request/callers/caller.ts';
 import { retiringModels } from '../request/retiring-models.ts';
 import type { Services } from '../request/services.ts';
-import type { RouteContext } from './context.ts';
-import { verifiedTenant } from './verified-tenant.ts';
+import { type RouteContext, verifiedTenant } from './context.ts';
 
 /**
  * The variables whose values any caller may see: numbers, switches, and names of models. Of any

@@ -19,8 +19,7 @@ import { checkPlanned } from '../request/known-key.ts';
 import type { MadeView } from '../view/made-view.ts';
 import { makeView } from '../view/make-view.ts';
 import { anyBody, flag, readAny } from './any-protocol.ts';
-import type { RouteContext } from './context.ts';
-import { scopeOf } from './scope-of.ts';
+import { type RouteContext, scopeOf } from './context.ts';
 
 export async function explain(c: RouteContext): Promise<Response> {
   const body = await anyBody(c);

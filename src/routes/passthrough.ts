@@ -7,9 +7,8 @@ import { unread } from '../answer/unread/unread-body.ts';
 import { topNamesOf } from '../protocol/top-fields.ts';
 import { checkCharset, checkUnencoded, readBody } from '../request/body.ts';
 import { ApiError } from '../request/errors.ts';
-import type { RouteContext } from './context.ts';
+import { type RouteContext, scopeOf } from './context.ts';
 import { climbs } from './routing.ts';
-import { scopeOf } from './scope-of.ts';
 
 /**
  * Paths that callers with access keys can reach. Others would open the shared account's files and

@@ -1,5 +1,5 @@
 /** `/v1/refs`: reads, lists and deletes removed content (docs/design.md#5-routes). */
-import { secondsOf } from '../lib/seconds.ts';
+import { secondsOf } from '../lib/utc-time.ts';
 import { REF_PATTERN } from '../memory/conversation/refs.ts';
 import { hintFor, quote } from '../memory/strategy/hint.ts';
 import { ApiError, invalid } from '../request/errors.ts';
@@ -16,10 +16,9 @@ import { definitionOf } from '../retrieval/tool.ts';
 import { type RefStore, storesOf, storesWith } from '../storage/refs/store.ts';
 import type { Metadata, Opened } from '../tenant/envelope.ts';
 import { type Tenant, tenantsOf } from '../tenant/identity.ts';
-import type { RouteContext } from './context.ts';
+import { type RouteContext, verifiedTenant } from './context.ts';
 import { countIn, otherCursor, type PageSizes } from './page-size.ts';
 import { deleted, deletion, stored } from './stored.ts';
-import { verifiedTenant } from './verified-tenant.ts';
 
 const PAGE: PageSizes = { usual: 100, largest: 1000 };
 

@@ -1,5 +1,4 @@
 /** Calls to storage from routes: time limits, and failures as errors for the caller. */
-
 import { StoreError } from '../lib/store-error.ts';
 import { after } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';

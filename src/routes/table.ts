@@ -6,35 +6,37 @@ import type { Handler } from 'hono';
 import { agents } from '../agents.ts';
 import type { AppEnv } from '../request/services.ts';
 import { postBackup } from './admin/backup.ts';
-import { deleteCaller, getCaller, patchCaller, putCaller } from './admin/caller.ts';
-import { listCallers } from './admin/callers.ts';
+import { deleteCaller, getCaller, listCallers, patchCaller, putCaller } from './admin/caller.ts';
 import { getAdminHealth } from './admin/health.ts';
 import type { OperatorToken } from './admin/operator.ts';
 import { getOverview } from './admin/overview.ts';
 import { postRestore } from './admin/restore.ts';
 import { deleteBlock, getBlock, listBlocks, putBlock } from './blocks.ts';
-import { chatCompletions } from './chat.ts';
 import { compact } from './compact.ts';
 import { compress, getRetrieved } from './compress.ts';
-import { getComparison } from './conversations/comparison.ts';
 import { endConversation } from './conversations/end.ts';
 import { listConversations } from './conversations/list.ts';
 import { deleteMemory, flushMemory, getMemory, patchMemory } from './conversations/memory.ts';
 import { listMessages } from './conversations/messages.ts';
-import { getRequest, getWhy, listRequests } from './conversations/requests.ts';
+import { getRequest, getWhy, listRequests, showEdits } from './conversations/requests.ts';
 import { putMemory } from './conversations/restore.ts';
-import { showEdits } from './conversations/shown-edits.ts';
-import { getStats } from './conversations/stats.ts';
+import { getComparison, getStats } from './conversations/stats.ts';
 import { getSummary } from './conversations/summary.ts';
 import { getDeployment } from './deployment.ts';
 import { explain } from './explain.ts';
 import { getHealth } from './health.ts';
 import { getFrontPage, getInspector, getInspectorFile } from './inspector/route.ts';
 import { mcp } from './mcp/route.ts';
-import { countMessagesInput, messages } from './messages.ts';
 import { getMetrics } from './metrics.ts';
+import {
+  chatCompletions,
+  compactResponses,
+  countMessagesInput,
+  countResponsesInput,
+  messages,
+  responses,
+} from './models.ts';
 import { deleteRef, getRef, getRefTool, listRefs } from './refs.ts';
-import { compactResponses, countResponsesInput, responses } from './responses.ts';
 import { createRouter, type RoutePath } from './routing.ts';
 import { deleteSession, postSession } from './session/route.ts';
 import { getLlmsText, getOpenApi, getPage, getReference, searchDocs } from './site.ts';

@@ -1,8 +1,7 @@
 /** `/v1/memory`: all of a tenant's data (docs/design.md#5-routes). */
 import { type Tenant, tenantsOf } from '../tenant/identity.ts';
-import type { RouteContext } from './context.ts';
+import { type RouteContext, verifiedTenant } from './context.ts';
 import { deleted, stored } from './stored.ts';
-import { verifiedTenant } from './verified-tenant.ts';
 
 /**
  * `DELETE /v1/memory`: deletes everything stored under the caller's key. What takes longer is

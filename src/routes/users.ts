@@ -2,7 +2,7 @@
  * `/v1/users/{user}/memory`: the summaries that a user's new conversations are given
  * (docs/design.md#5-routes).
  */
-import { secondsOf } from '../lib/seconds.ts';
+import { secondsOf } from '../lib/utc-time.ts';
 import { measureOf } from '../memory/models/facts.ts';
 import { DEFAULT_INJECTION, writeInjection } from '../memory/strategy/injection.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
@@ -17,10 +17,9 @@ import { conversationName, idOfSession, sessionIn, userName } from '../storage/c
 import type { UserEntry } from '../storage/tenant/remote.ts';
 import { type Tenant, tenantsOf } from '../tenant/identity.ts';
 import { MOST_CONVERSATIONS } from '../view/inject.ts';
-import type { RouteContext } from './context.ts';
+import { type RouteContext, verifiedTenant } from './context.ts';
 import { deleteConversation } from './conversations/memory.ts';
 import { deleted, deletion, stored } from './stored.ts';
-import { verifiedTenant } from './verified-tenant.ts';
 
 /** More than a user's memory keeps. */
 const ALL = { except: '', most: 1_000 };

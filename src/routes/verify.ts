@@ -16,8 +16,7 @@ import { checkPlanned } from '../request/known-key.ts';
 import { makeView } from '../view/make-view.ts';
 import { hashesOf, isSigned, LARGEST_BODY } from '../view/receipt.ts';
 import { anyBody, readAny } from './any-protocol.ts';
-import type { RouteContext } from './context.ts';
-import { scopeOf } from './scope-of.ts';
+import { type RouteContext, scopeOf } from './context.ts';
 
 /** In bytes. A receipt with the longest instructions in its strategy takes less. */
 const RECEIPT_BYTES = 64 * 1024;

@@ -2,7 +2,7 @@
  * The trace of one request to a model: Precis's own span, below it one for each model call and for
  * each part that took time (docs/operating.md#traces).
  *
- * `routes/scope-of.ts` gives a request its trace. `answer/ask-upstream.ts` opens a span for each
+ * `routes/context.ts` gives a request its trace. `answer/ask-upstream.ts` opens a span for each
  * model call, whose id is sent as the parent in `traceparent`; `lib/server-timing.ts` has the parts
  * that took time. `exporter.ts` sends the spans, as `otlp.ts` writes them.
  */

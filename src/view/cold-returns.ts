@@ -14,9 +14,9 @@ import { SHORTEST_LIFETIME_MS, statedLifetimeOf } from '../memory/models/cache-l
 import type { EditingStrategy } from '../memory/modes/table.ts';
 import type { Plan } from '../memory/plan/plan.ts';
 import type { Warning } from '../memory/plan/report.ts';
-import { cacheLifetimeOf } from '../request/cache-lifetime.ts';
 import { conversationOfCall } from '../request/conversation.ts';
 import { isAccepted } from '../request/known-key.ts';
+import { cacheLifetimeOf } from '../request/prompt-cache.ts';
 import type { WaitingRequest } from '../storage/conversation/cold-returns.ts';
 import type { StoredConversation } from '../summary/conversation.ts';
 import { sha256Hex } from '../tenant/identity.ts';

@@ -17,7 +17,7 @@ import type { TokenCounter, Tools } from '../memory/tokens/tokens.ts';
 import type { BridgedBody, BridgeRefusal } from '../protocol/bridges/bridge.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import { toolsWith } from '../protocol/tools.ts';
-import { markingOf } from '../request/cache-marks.ts';
+import { markingOf } from '../request/prompt-cache.ts';
 import { type OfferedTools, offerTools } from './offer-tools.ts';
 
 /** By the result of the step before. */

@@ -19,7 +19,7 @@ export const ASK_UPSTREAM: Readonly<Record<string, Before>> = {
   'answer/observed.ts': 'limits',
   'answer/unread/pass-unread.ts': 'limits',
   'routes/passthrough.ts': 'limits',
-  'routes/responses.ts': 'limits',
+  'routes/models.ts': 'limits',
 };
 
 /** Callers of `askModel`, which asks for a toll. */

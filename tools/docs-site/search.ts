@@ -1,5 +1,5 @@
 /** Runs in `search.html` of the site: searches the index for the words in the page's address. */
-import { searchResults } from '../../src/reference/docs/results.ts';
+import { searchResults } from '../../src/reference/docs/search.ts';
 import type { Section } from '../../src/reference/docs/sections.ts';
 
 /** From `search-index.js`. */

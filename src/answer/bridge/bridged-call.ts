@@ -7,7 +7,7 @@ import { asObjects, parseObject } from '../../lib/json.ts';
 import { Latest } from '../../lib/latest.ts';
 import { once } from '../../lib/once.ts';
 import { urlOf } from '../../lib/request-url.ts';
-import { secondsOf } from '../../lib/seconds.ts';
+import { secondsOf } from '../../lib/utc-time.ts';
 import { baseName } from '../../memory/models/families.ts';
 import { bindsThinking, reasoningTermsOf } from '../../memory/models/past-reasoning.ts';
 import { marksChoiceOf } from '../../memory/modes/strategy.ts';

@@ -7,9 +7,9 @@ import type { ModelTables } from '../../memory/models/terms.ts';
 import { marksChoiceOf, passesThrough } from '../../memory/modes/strategy.ts';
 import type { MemoryStrategy } from '../../memory/modes/table.ts';
 import type { Additions, ModelRequest } from '../../protocol/model-request.ts';
-import { marksMessages } from '../../request/cache-marks.ts';
 import type { Call } from '../../request/call.ts';
 import { isRefused, noteRefused } from '../../request/model-refusals.ts';
+import { marksMessages } from '../../request/prompt-cache.ts';
 import { termsFor } from '../../view/made-before.ts';
 import type { BodyOf, BodyPart, Retry } from './retry.ts';
 

@@ -1,11 +1,11 @@
 /** The pages of `docs/` and their search, as HTML for browsers. */
 import { html, raw } from 'hono/html';
-import type { Html } from '../page/text.ts';
+import type { Html } from '../page/schema.ts';
 import { GROUPS, PAGES } from '../pages.ts';
 import { inShell } from '../shell.ts';
 import { htmlOf, type ListedHeading } from './markdown.ts';
 import { type Place, workerBar } from './place.ts';
-import { searchResults } from './results.ts';
+import { searchResults } from './search.ts';
 import { type Section, sectionsOf } from './sections.ts';
 
 const WORKER: Place = {

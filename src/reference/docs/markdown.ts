@@ -3,8 +3,7 @@
  * Markdown is shown as text.
  */
 import { Marked, type Tokens } from 'marked';
-import { anchorsOfPage } from './anchors.ts';
-import { wordsOf } from './sections.ts';
+import { anchorsOfPage, wordsOf } from './sections.ts';
 
 /** A heading that the page's own list of contents has. */
 export interface ListedHeading {

@@ -14,8 +14,8 @@ import {
   routes,
   sent,
 } from '../operation.ts';
-import { statsComparison } from '../schemas/comparison.ts';
 import * as schemas from '../schemas/conversations.ts';
+import { statsComparison } from '../schemas/conversations.ts';
 
 const id = { type: 'string', minLength: 1, maxLength: 256 };
 

@@ -1,5 +1,4 @@
 /** The routes that ask a model, and those that only plan. */
-
 import {
   answerOf,
   COMPACT,

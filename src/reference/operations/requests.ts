@@ -1,5 +1,4 @@
 /** The routes of the events of a conversation's requests. */
-
 import { ARRAY } from '../bodies.ts';
 import { BODY_ERRORS, inPath, json, type Operation, routes, sent } from '../operation.ts';
 import * as schemas from '../schemas/requests.ts';

@@ -1,5 +1,4 @@
 /** The routes of refs, of memory blocks, of all data, and of the deployment itself. */
-
 import { JSON_RPC } from '../bodies.ts';
 import {
   type Answer,
@@ -14,8 +13,8 @@ import {
   sent,
 } from '../operation.ts';
 import { backupBody, deploymentHealth, restoredRecords } from '../schemas/admin.ts';
-import { deployment } from '../schemas/deployment.ts';
 import * as schemas from '../schemas/stored.ts';
+import { deployment } from '../schemas/stored.ts';
 import type { Shape } from '../shape.ts';
 import { CURSOR, LIMIT } from './conversations.ts';
 

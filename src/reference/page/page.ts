@@ -9,8 +9,7 @@ import { workerBar } from '../docs/place.ts';
 import type { ApiDocument, DocumentedAnswer, DocumentedOperation } from '../document.ts';
 import type { JsonSchema } from '../shape.ts';
 import { inShell } from '../shell.ts';
-import { anchorOf, joined, membersOf, typeLine } from './schema.ts';
-import { type Html, line, meaning, prose } from './text.ts';
+import { anchorOf, type Html, joined, line, meaning, membersOf, prose, typeLine } from './schema.ts';
 
 interface Placed extends DocumentedOperation {
   readonly method: string;

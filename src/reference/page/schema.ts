@@ -1,7 +1,9 @@
-/** A JSON Schema as HTML: its type in a line, its members in a list that opens. */
+/**
+ * A JSON Schema as HTML: its type in a line, its members in a list that opens. Words have codes in
+ * backticks.
+ */
 import { html } from 'hono/html';
 import type { JsonSchema } from '../shape.ts';
-import { type Html, meaning } from './text.ts';
 
 const COMPONENT = '#/components/schemas/';
 
@@ -120,4 +122,21 @@ function memberOf(name: string, schema: JsonSchema, isNeeded: boolean): Html {
 
 function isSchema(value: unknown): value is JsonSchema {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+export type Html = ReturnType<typeof html>;
+
+/** Paragraphs. */
+export function prose(text: string): Html {
+  return html`${text.split('\n\n').map((paragraph) => html`<p>${line(paragraph)}</p>`)}`;
+}
+
+/** What a field means: its words alone where they are one paragraph. */
+export function meaning(text: string): Html {
+  return text.includes('\n\n') ? prose(text) : line(text);
+}
+
+/** A line with codes. */
+export function line(text: string): Html {
+  return html`${text.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part))}`;
 }

@@ -1,6 +1,9 @@
 /** What the operator's routes answer. */
 import * as z from 'zod';
-import { name } from './common.ts';
+import type { Immutable } from '../../lib/immutable.ts';
+import { CALLER_STATES, callerLimitsSchema } from '../../memory/money/caller-schema.ts';
+import { count, deletion, name, page, seconds, tokens } from './common.ts';
+import { lossesSchema, statsByDay, sumsOfDays } from './conversations.ts';
 
 const PARTS = [
   'bucket',
@@ -70,3 +73,118 @@ name(restoredRecords, 'RestoredRecords');
 export type Part = (typeof PARTS)[number];
 export type PartHealth = z.output<typeof partHealth>;
 export type DeploymentHealth = z.output<typeof deploymentHealth>;
+
+const nanodollars = count;
+
+const usage = z.strictObject({
+  from: z.string().describe('The first day, of UTC.'),
+  requests: z
+    .strictObject({
+      requests: count,
+      failed: count,
+      tokens_sent: tokens,
+      billed: count.describe('Requests whose bill is known completely.'),
+      actual: nanodollars.nullable().describe('With the summarizer; null if it is not known.'),
+    })
+    .describe(
+      'What its conversations have reported, up to five minutes ago, without those that are deleted.',
+    ),
+  counted: z
+    .strictObject({ requests: count, tokens, amount: nanodollars })
+    .nullable()
+    .describe('What is counted for its limits; null if nothing is.'),
+});
+name(usage, 'CallerUsage');
+
+export const caller = z.strictObject({
+  object: z.literal('memory.caller'),
+  name: z.string(),
+  kind: z
+    .enum(['access_key', 'tenant'])
+    .describe('`tenant`: a caller with its own key, under a short name made from its id.'),
+  state: z.enum(CALLER_STATES),
+  key: z
+    .enum(['configured', 'made'])
+    .nullable()
+    .describe('Where its access key is from: `ACCESS_KEYS`, or made here; null without one.'),
+  limits: callerLimitsSchema.nullable(),
+  limits_from: z.enum(['operator', 'configuration']).nullable(),
+  first_seen_at: seconds.nullable().describe('When it first stored something, once there was an operator.'),
+  last_seen_at: seconds.nullable().describe('To the day, or to the hour of its last conversation.'),
+  today: usage,
+  month: usage,
+  access_key: z
+    .string()
+    .exactOptional()
+    .describe('A key made by this request. It is shown once, and stored as a keyed hash.'),
+});
+name(caller, 'Caller');
+
+export const callerChange = z.strictObject({
+  state: z.enum(['active', 'disabled']).exactOptional(),
+  limits: callerLimitsSchema.nullable().exactOptional().describe('Null: the limits of the configuration.'),
+  new_key: z.boolean().exactOptional().describe('Makes a new key; the previous one ends.'),
+});
+name(callerChange, 'CallerChange');
+
+export const callerPage = page(caller);
+export const callerDeletion = deletion('memory.caller.deleted', { name: z.string() });
+
+export type ShownCaller = Immutable<z.output<typeof caller>>;
+export type CallerChange = Immutable<z.output<typeof callerChange>>;
+export type CallerDeletion = z.output<typeof callerDeletion>;
+
+const use = {
+  requests: count,
+  failed: count,
+  paid: count.nullable().describe('In nanodollars, with the summarizer; null if it is not known.'),
+  net: z.int().nullable().describe('Saved, net.'),
+};
+
+const alert = z.strictObject({
+  code: z.enum(['upstream', 'failing', 'budget', 'unpriced', 'misses', 'losing', 'retiring']),
+  level: z.enum(['act', 'watch']).describe('`act`: something does not work, or soon will not.'),
+  caller: z.string().nullable(),
+  model: z.string().nullable(),
+  message: z.string(),
+});
+name(alert, 'OverviewAlert');
+
+export const overview = z.strictObject({
+  object: z.literal('memory.overview'),
+  days: count,
+  from: z.iso.date(),
+  to: z.iso.date().describe('Today (UTC).'),
+  behind_ms: count.describe('How old a request may be without being in the sums yet.'),
+  read: z
+    .strictObject({
+      active: count.describe('Tenants that were seen in these days.'),
+      read: count.describe('Active tenants that were asked, the last seen first.'),
+      failed: count.describe('Tenants that did not answer, and are in no sum.'),
+      storage_calls: count,
+    })
+    .describe('What the sums are made from.'),
+  text: z.string().describe('The summary of all callers, as in `GET /v1/stats/summary`.'),
+  lost: count.nullable(),
+  unbilled: count,
+  total: sumsOfDays,
+  data: statsByDay.shape.data,
+  losses: z.strictObject(lossesSchema),
+  alerts: z.array(alert).describe('What does not work comes first.'),
+  callers: z
+    .array(z.strictObject({ name: z.string(), ...use, unbilled: count }))
+    .describe('The dearest first, by their conversations or by what their limits count.'),
+  conversations: z
+    .array(
+      z.strictObject({
+        caller: z.string(),
+        conversation: z.string().describe('Its digest, as in the log; never its name.'),
+        model: z.string().nullable(),
+        ...use,
+      }),
+    )
+    .describe('The ten that have cost most.'),
+});
+name(overview, 'Overview');
+
+export type ShownOverview = z.output<typeof overview>;

@@ -1,4 +1,7 @@
-/** `/v1/admin/callers/:name`: reads, adds, changes and deletes one caller, without its key. */
+/**
+ * `/v1/admin/callers`: who uses the deployment, and how much, never what for; reads, adds, changes
+ * and deletes one caller, without its key.
+ */
 import { limitsFault } from '../../caller-limits.ts';
 import { parseObject } from '../../lib/json.ts';
 import type { CallerLimits } from '../../memory/money/caller-limits.ts';
@@ -9,6 +12,7 @@ import { ApiError, invalid } from '../../request/errors.ts';
 import type { Services } from '../../request/services.ts';
 import type { CallerChange } from '../../storage/tenant/callers.ts';
 import type { RouteContext } from '../context.ts';
+import { countIn, type PageSizes } from '../page-size.ts';
 import { deleted, stored } from '../stored.ts';
 import { isTenantName, type KnownCaller, KnownCallers } from './known-callers.ts';
 
@@ -180,4 +184,22 @@ function definedOf({ state, limits }: Pick<AskedChange, 'state' | 'limits'>): Pa
 function makeKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(KEY_BYTES));
   return KEY_PREFIX + Buffer.from(bytes).toString('base64url');
+}
+
+/**
+ * Each caller takes a call of its object, two while a secret is rotated, and an invocation may make
+ * 50 (https://developers.cloudflare.com/workers/platform/limits/).
+ */
+const PAGE: PageSizes = { usual: 20, largest: 20 };
+
+/** `GET /v1/admin/callers`: a page of all callers. */
+export async function listCallers(c: RouteContext): Promise<Response> {
+  const size = countIn(c, 'limit', PAGE);
+  const callers = new KnownCallers(c.get('services'));
+  const { data, cursor } = await stored(c, async () => {
+    const page = await callers.page(c.req.query('cursor'), size);
+    return { data: await Promise.all(page.callers.map((one) => callers.shown(one))), cursor: page.cursor };
+  });
+  const answer = { object: 'list', data, has_more: cursor !== undefined, cursor: cursor ?? null };
+  return c.json(answer);
 }

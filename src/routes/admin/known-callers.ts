@@ -2,12 +2,10 @@
  * The callers of a deployment, as its operator names them: by the names of access keys, and all
  * other tenants by a short name made of their id.
  */
-
-import { secondsOf } from '../../lib/seconds.ts';
-import { dateOfDay, dayOf, monthOf } from '../../lib/utc-time.ts';
+import { dateOfDay, dayOf, monthOf, secondsOf } from '../../lib/utc-time.ts';
 import { type CallerLimits, counts } from '../../memory/money/caller-limits.ts';
 import { type DaySums, joinDaySums, joinDays, NO_DAY_SUMS, paidOf } from '../../memory/run/day-sums.ts';
-import type { ShownCaller } from '../../reference/schemas/callers.ts';
+import type { ShownCaller } from '../../reference/schemas/admin.ts';
 import { ApiError } from '../../request/errors.ts';
 import type { Services } from '../../request/services.ts';
 import type { RegisteredCaller, SeenTenant } from '../../storage/tenant/callers.ts';

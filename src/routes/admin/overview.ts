@@ -3,8 +3,9 @@
  * an operator should look at. From the sums that tenants' objects have anyway: no content, no name
  * of a conversation, and a bounded number of storage calls, which the answer says.
  */
+import type { Env } from '../../config.ts';
 import { AT_ONCE, fewAtOnce } from '../../lib/slots.ts';
-import { DAY_MS, dayOf, monthOf } from '../../lib/utc-time.ts';
+import { DAY_MS, dateOfDay, dayOf, monthOf, RUNS_EVERY_MS, utcTimeOf } from '../../lib/utc-time.ts';
 import { logCaught } from '../../log.ts';
 import { alertsOf, type CountedCaller } from '../../memory/run/alerts.ts';
 import {
@@ -17,8 +18,8 @@ import {
 } from '../../memory/run/day-sums.ts';
 import { lostOf, type Period, summaryText, unbilledOf } from '../../memory/run/period-summary.ts';
 import { byCost } from '../../memory/run/ranked-conversations.ts';
-import type { Overview } from '../../reference/schemas/overview.ts';
-import type { Services } from '../../request/services.ts';
+import type { ShownOverview } from '../../reference/schemas/admin.ts';
+import { type Services, servicesOf } from '../../request/services.ts';
 import { logNameOf } from '../../storage/conversation/names.ts';
 import type { TenantOverview } from '../../storage/tenant/remote.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
@@ -34,7 +35,7 @@ import { type KnownCaller, KnownCallers } from './known-callers.ts';
  * that each may (https://developers.cloudflare.com/workers/platform/limits/); the paid plan allows
  * many more.
  */
-export const TENANTS: PageSizes = { usual: 40, largest: 400 };
+const TENANTS: PageSizes = { usual: 40, largest: 400 };
 
 /** Calls of the register. */
 const REGISTER_CALLS = 2;
@@ -49,7 +50,7 @@ interface ReadCaller extends CountedCaller {
 }
 
 /** What all callers together have sent and cost. */
-export interface ReadOverview {
+interface ReadOverview {
   readonly period: Period;
   readonly byDay: readonly DaySums[];
   readonly callers: readonly ReadCaller[];
@@ -65,7 +66,7 @@ export async function getOverview(c: RouteContext): Promise<Response> {
 }
 
 /** Reads the tenants that were seen last, up to a number. @throws StoreError of the register */
-export async function readOverview(services: Services, range: DayRange, most: number): Promise<ReadOverview> {
+async function readOverview(services: Services, range: DayRange, most: number): Promise<ReadOverview> {
   const known = new KnownCallers(services);
   // A tenant is reported once a day, so one that is active now may have been seen yesterday.
   const { callers, active } = await known.recent((range[0] - 1) * DAY_MS, most);
@@ -111,7 +112,7 @@ function readCaller(
   };
 }
 
-function overviewJson({ period, byDay, callers, tenants }: ReadOverview, range: DayRange): Overview {
+function overviewJson({ period, byDay, callers, tenants }: ReadOverview, range: DayRange): ShownOverview {
   const { total, losses, days, from, to } = period;
   const conversations = callers
     .flatMap(({ name, overviews }) =>
@@ -144,7 +145,7 @@ function overviewJson({ period, byDay, callers, tenants }: ReadOverview, range: 
 }
 
 /** By the larger count: of its conversations, or of its limits, which also count other requests. */
-function callerJson({ name, sums, counted }: ReadCaller): Overview['callers'][number] {
+function callerJson({ name, sums, counted }: ReadCaller): ShownOverview['callers'][number] {
   const use = useJson(sums);
   const paid = counted.amount > (use.paid ?? 0) ? counted.amount : use.paid;
   return {
@@ -160,4 +161,38 @@ function callerJson({ name, sums, counted }: ReadCaller): Overview['callers'][nu
 function useJson(sums: DaySums) {
   const { requests, failed } = sums;
   return { requests, failed, paid: paidOf(sums), net: netOf(sums) };
+}
+
+/**
+ * `week.ended` (docs/operating.md#callbacks): the sentences of a week for all callers.
+ *
+ * Sends the week that has ended on Sunday (UTC), in one run of the scheduled handler. Does nothing
+ * without `ADMIN_TOKEN`, since nobody notes the callers then, and without a receiver. Never throws,
+ * except for variables that are not valid.
+ *
+ * @param scheduledTime in milliseconds since 1970
+ * @returns whether it was due, so that the run has used its calls
+ */
+export async function notifyWeek(env: Env, scheduledTime: number): Promise<boolean> {
+  // Sums come up to five minutes late, so the second run of the day is taken.
+  const isSecond = Math.floor((scheduledTime % DAY_MS) / RUNS_EVERY_MS) === 1;
+  if (utcTimeOf(new Date(scheduledTime)).weekday !== 1 || !isSecond) return false;
+  const services = servicesOf(env);
+  const { config, log, webhooks } = services;
+  if (!webhooks.isOn || config.adminToken === undefined) return false;
+  const today = dayOf(scheduledTime);
+  const range = [today - 7, today - 1] as const;
+  try {
+    const { period, tenants } = await readOverview(services, range, TENANTS.usual);
+    const { requests } = period.total;
+    const [from, to] = [dateOfDay(range[0]), dateOfDay(range[1])];
+    const sums = { requests, actual: paidOf(period.total), net: netOf(period.total) };
+    const sent: Promise<unknown>[] = [];
+    const data = { from, to, text: summaryText(period), ...sums, active: tenants.active, read: tenants.read };
+    webhooks.notify('week.ended', data, (work) => sent.push(work));
+    await Promise.all(sent);
+  } catch (error) {
+    logCaught(log, 'warn', 'the summary of the week could not be sent', error);
+  }
+  return true;
 }

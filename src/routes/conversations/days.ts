@@ -16,10 +16,9 @@ import type { TenantMemoryStub } from '../../storage/objects.ts';
 import { KEPT_DAYS } from '../../storage/tenant/usage.ts';
 import { type Tenant, tenantsOf } from '../../tenant/identity.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
-import type { RouteContext } from '../context.ts';
+import { type RouteContext, verifiedTenant } from '../context.ts';
 import { countIn } from '../page-size.ts';
 import { stored } from '../stored.ts';
-import { verifiedTenant } from '../verified-tenant.ts';
 
 /** In models, of those that have cost most. */
 const SHOWN_MODELS = 20;

@@ -10,8 +10,7 @@ import { TIME_LIMITS } from '../../time-limits.ts';
 import { workLimited } from '../../view/limited-summary.ts';
 import { endSession } from '../../view/session-memory.ts';
 import { anyBody, readAny } from '../any-protocol.ts';
-import type { RouteContext } from '../context.ts';
-import { scopeOf } from '../scope-of.ts';
+import { type RouteContext, scopeOf } from '../context.ts';
 import { stored } from '../stored.ts';
 import { target } from './memory.ts';
 

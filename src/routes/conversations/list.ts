@@ -1,16 +1,15 @@
 /** `GET /v1/conversations`: the caller's conversations (docs/design.md#5-routes). */
-import { secondsOf } from '../../lib/seconds.ts';
 import { AT_ONCE } from '../../lib/slots.ts';
+import { secondsOf } from '../../lib/utc-time.ts';
 import { billSumsJson } from '../../memory/money/bill-sums.ts';
 import { invalid } from '../../request/errors.ts';
 import type { Services } from '../../request/services.ts';
 import { idsIn, openingIn } from '../../storage/conversation/names.ts';
 import { ORDERS, OUTCOMES, type Range, SORTS } from '../../storage/tenant/listing.ts';
 import { type Tenant, tenantsOf } from '../../tenant/identity.ts';
-import type { RouteContext } from '../context.ts';
+import { type RouteContext, verifiedTenant } from '../context.ts';
 import { countIn, otherCursor, type PageSizes } from '../page-size.ts';
 import { stored } from '../stored.ts';
-import { verifiedTenant } from '../verified-tenant.ts';
 import {
   type CallersQuery,
   listedOf,

@@ -3,7 +3,7 @@
  * (docs/design.md#5-routes).
  */
 import { parseObject } from '../../lib/json.ts';
-import { secondsOf } from '../../lib/seconds.ts';
+import { secondsOf } from '../../lib/utc-time.ts';
 import { namesNone } from '../../memory/modes/strategy.ts';
 import { readBody } from '../../request/body.ts';
 import { parsedInjection, parsedStrategy } from '../../request/choose-strategy.ts';
@@ -25,9 +25,8 @@ import type { StoredConversation } from '../../summary/conversation.ts';
 import { readFromEither, type Tenant, tenantsOf } from '../../tenant/identity.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
 import { untilSettled } from '../../view/until-settled.ts';
-import type { RouteContext } from '../context.ts';
+import { type RouteContext, verifiedTenant } from '../context.ts';
 import { deleted, deletion, stored } from '../stored.ts';
-import { verifiedTenant } from '../verified-tenant.ts';
 
 /** In bytes. A strategy has a few dozen short fields. */
 export const LARGEST_SETTINGS = 64 * 1024;

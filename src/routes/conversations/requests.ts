@@ -2,17 +2,21 @@
  * `GET /v1/conversations/{id}/requests`: the events of a conversation's requests
  * (docs/design.md#run-events).
  */
-import { secondsOf } from '../../lib/seconds.ts';
+import { secondsOf } from '../../lib/utc-time.ts';
+import { readHistory } from '../../memory/conversation/history.ts';
+import { measureOf, TOKEN_ESTIMATORS } from '../../memory/models/facts.ts';
 import { billSumsJson } from '../../memory/money/bill-sums.ts';
 import type { ListedRun, RunEvent } from '../../memory/run/event.ts';
 import { outlineOfRun } from '../../memory/run/outline.ts';
+import { shownEdits } from '../../memory/run/shown-edits.ts';
 import { whyOf } from '../../memory/run/why.ts';
 import { storedConversation } from '../../request/conversation.ts';
 import { ApiError, invalid } from '../../request/errors.ts';
 import type { Session } from '../../storage/conversation/names.ts';
 import type { ConversationMemoryStub } from '../../storage/objects.ts';
-import { readFromEither, type Tenant } from '../../tenant/identity.ts';
-import type { RouteContext } from '../context.ts';
+import { readFromEither, sha256Hex, type Tenant } from '../../tenant/identity.ts';
+import { anyBody, readAny } from '../any-protocol.ts';
+import { type RouteContext, scopeOf } from '../context.ts';
 import { countIn, otherCursor, type PageSizes } from '../page-size.ts';
 import { stored } from '../stored.ts';
 import { notFound, type Target, target } from './memory.ts';
@@ -124,4 +128,23 @@ function unknownRequest(id: string, n: number): ApiError {
     `The event of request ${n} of the conversation '${id}' is not kept; the list has the numbers of all that are.`,
     'n',
   );
+}
+
+/**
+ * `POST /v1/conversations/{id}/requests/{n}/view`: what was in the view of a request instead of
+ * each edit. Makes the texts again from the request's array, which the body has as `messages` or
+ * `input`. Stores nothing, and asks no model.
+ */
+export async function showEdits(c: RouteContext): Promise<Response> {
+  const body = await anyBody(c);
+  const named = await target(c, 'read');
+  const event = await findRun(c, named);
+  const scope = scopeOf(c);
+  const { request } = await readAny(body, scope);
+  const estimator = TOKEN_ESTIMATORS.find((name) => name === event.placeholders?.token_estimator);
+  const measure = measureOf(event.model ?? undefined, estimator, named.services.config.tokenFactors);
+  const counting = await scope.caches.counting(measure);
+  const context = { ...counting, refs: named.tenant.refs, digest: sha256Hex };
+  const data = shownEdits(readHistory(request.messages), event, context);
+  return c.json({ object: 'list', data });
 }

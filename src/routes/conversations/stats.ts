@@ -2,14 +2,17 @@
  * `GET /v1/stats`: how long a caller's summaries take, how large their windows are, and what its
  * conversations have cost (docs/design.md#5-routes).
  */
+import { plus } from '../../lib/sums.ts';
 import { dateOfDay } from '../../lib/utc-time.ts';
 import { billSumsJson, joinSums, NO_SUMS } from '../../memory/money/bill-sums.ts';
+import { type TriedSide, trialsIn } from '../../memory/run/trial-report.ts';
+import type { TrialTotals } from '../../memory/run/trials.ts';
+import type { ShownSide, StatsComparison } from '../../reference/schemas/conversations.ts';
 import type { GenerationTimes } from '../../storage/conversation/memories.ts';
 import { tenantsOf } from '../../tenant/identity.ts';
-import type { RouteContext } from '../context.ts';
+import { type RouteContext, verifiedTenant } from '../context.ts';
 import { stored } from '../stored.ts';
-import { verifiedTenant } from '../verified-tenant.ts';
-import { getDays } from './days.ts';
+import { askEach, daysIn, getDays, rangeOf } from './days.ts';
 import { listedOf, STATUSES, standingsOf } from './standings.ts';
 
 /** How many conversations are read, the newest ones. */
@@ -76,5 +79,48 @@ function windowsJson(times: readonly GenerationTimes[]): object {
     avg_size: count === 0 ? null : Math.round(total / count),
     max_size: count === 0 ? null : Math.max(...times.map(({ max_window }) => max_window ?? 0)),
     count,
+  };
+}
+
+/**
+ * `GET /v1/stats/comparison`: what a strategy on trial has saved in some days, or would have
+ * (docs/answers-and-errors.md#on-trial).
+ */
+export async function getComparison(c: RouteContext): Promise<Response> {
+  const tenant = await verifiedTenant(c, 'read');
+  const days = daysIn(c);
+  const range = rangeOf(days);
+  const totals = await askEach(c, tenant, (stub) => stub.trials(...range));
+  const trials = trialsIn(totals.reduce<TrialTotals>(plus, {}));
+  const answer: StatsComparison = {
+    object: 'memory.stats.comparison',
+    days,
+    data: trials.map(({ mode, text, observed, sent, between }) => ({
+      mode,
+      text,
+      observed: observed && sideJson(observed),
+      sent: sent && sideJson(sent),
+      between,
+    })),
+  };
+  return c.json(answer);
+}
+
+function sideJson({ total, saving }: TriedSide): ShownSide {
+  const { conversations, requests, before, after, billed, paid, compared, whole, saved } = total;
+  const isKnown = total.summarizer !== null;
+  return {
+    conversations,
+    requests,
+    before,
+    after,
+    paid: isKnown && billed > 0 ? paid : null,
+    compared,
+    whole: compared > 0 ? whole : null,
+    saved: isKnown && compared > 0 ? saved : null,
+    saving,
+    answers: total.answers,
+    words: total.words,
+    missed: total.missed,
   };
 }

@@ -18,8 +18,7 @@ import { idsIn, openingIn } from '../../storage/conversation/names.ts';
 import type { TenantOverview } from '../../storage/tenant/remote.ts';
 import type { UsedConversation } from '../../storage/tenant/usage.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
-import type { RouteContext } from '../context.ts';
-import { verifiedTenant } from '../verified-tenant.ts';
+import { type RouteContext, verifiedTenant } from '../context.ts';
 import { askEach, type DayRange, daysIn, eachDay, rangeOf, sumsJson } from './days.ts';
 import { summaryPicture } from './summary-picture.ts';
 

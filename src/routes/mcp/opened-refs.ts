@@ -1,5 +1,4 @@
 /** Opens the stored contents of a conversation for a list of them. */
-
 import { copyOf } from '../../lib/copy.ts';
 import { AT_ONCE, fewAtOnce, Room } from '../../lib/slots.ts';
 import { isWanted, type Listable, type RefFilter } from '../../retrieval/list-refs.ts';

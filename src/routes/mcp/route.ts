@@ -9,8 +9,7 @@ import { errorFields, type Log } from '../../log.ts';
 import { readBody } from '../../request/body.ts';
 import { ApiError } from '../../request/errors.ts';
 import type { Tenant } from '../../tenant/identity.ts';
-import type { RouteContext } from '../context.ts';
-import { verifiedTenant } from '../verified-tenant.ts';
+import { type RouteContext, verifiedTenant } from '../context.ts';
 import { createMcpServer, type ServedTool } from './server.ts';
 import { mcpTools } from './tools.ts';
 

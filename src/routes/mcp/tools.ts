@@ -2,7 +2,6 @@
  * The tools for clients of the Model Context Protocol: the ones that models get, for any holder of
  * the key.
  */
-
 import type { Result } from '../../lib/result.ts';
 import { logCaught } from '../../log.ts';
 import { measureOf } from '../../memory/models/facts.ts';
@@ -11,6 +10,7 @@ import { isCarried, type Media } from '../../protocol/held-media.ts';
 import { storedConversation } from '../../request/conversation.ts';
 import { ApiError, invalid } from '../../request/errors.ts';
 import { checked } from '../../request/owner.ts';
+import type { Services } from '../../request/services.ts';
 import { shelfOf } from '../../request/shelf.ts';
 import { UserArchive } from '../../request/user-archive.ts';
 import {
@@ -30,6 +30,7 @@ import {
 } from '../../retrieval/search-memory.ts';
 import { definitionOf } from '../../retrieval/tool.ts';
 import { Archive } from '../../storage/archive/archive.ts';
+import { idsIn } from '../../storage/conversation/names.ts';
 import { RefStore } from '../../storage/refs/store.ts';
 import { readFromEither, type Tenant } from '../../tenant/identity.ts';
 import type { RouteContext } from '../context.ts';
@@ -37,7 +38,6 @@ import { notFound } from '../conversations/memory.ts';
 import { stored } from '../stored.ts';
 import { MOST_OPENED, openedRefs } from './opened-refs.ts';
 import type { ServedTool } from './server.ts';
-import { userOfSession } from './session-user.ts';
 
 export function mcpTools(c: RouteContext, tenant: Tenant): ServedTool[] {
   const { config } = c.get('services');
@@ -155,4 +155,32 @@ async function inWords(
     logCaught(c.get('services').log, 'error', 'a tool has failed', error);
     return { ok: false, reason: 'Precis failed on this call.' };
   }
+}
+
+/** A UUID, and the agent's id in the conversation of a subagent (`request/claude-code.ts`). */
+const SESSION = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:\.[\w-]+)?$/;
+
+/** An account, a device, or the form of earlier versions (`request/owner.ts`). */
+const OF_CLAUDE_CODE = /^(?:[0-9a-f-]{32,}|user_[0-9a-f]+_account_[0-9a-f-]*)$/;
+
+/**
+ * The user of a session of Claude Code, for clients that know the session alone: its user is an
+ * account or a device, which nobody writes down.
+ *
+ * What this opens is held to what Claude Code makes. A session's id is random, so whoever names it
+ * has been given it; ids that could be guessed are left out, and so are users whom an application
+ * has named. If more than one user has the session, none is chosen. A user that the client or the
+ * call names stays, and a deployment that requires explicit keys finds nobody.
+ */
+async function userOfSession(
+  { id, user }: { readonly id: string; readonly user: string | undefined },
+  tenant: Tenant,
+  services: Services,
+): Promise<string | undefined> {
+  if (user !== undefined || services.config.isolation.require_explicit_key || !SESSION.test(id)) return user;
+  const [name, ...others] = await services.tenant(tenant.id)((stub) =>
+    stub.conversations.namesOfSession(id, 2),
+  );
+  const found = name === undefined || others.length > 0 ? undefined : idsIn(name).user;
+  return found !== undefined && OF_CLAUDE_CODE.test(found) ? found : undefined;
 }

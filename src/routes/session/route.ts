@@ -5,15 +5,13 @@
 import { deleteCookie, setCookie } from 'hono/cookie';
 import { parseObject } from '../../lib/json.ts';
 import { urlOf } from '../../lib/request-url.ts';
-import { secondsOf } from '../../lib/seconds.ts';
-import { DAY_MS } from '../../lib/utc-time.ts';
+import { DAY_MS, secondsOf } from '../../lib/utc-time.ts';
 import { readBody } from '../../request/body.ts';
 import { invalid } from '../../request/errors.ts';
 import { tenantsOf } from '../../tenant/identity.ts';
 import { type Session, sealSession } from '../../tenant/session.ts';
-import type { RouteContext } from '../context.ts';
+import { type RouteContext, verifiedTenant } from '../context.ts';
 import { stored } from '../stored.ts';
-import { verifiedTenant } from '../verified-tenant.ts';
 import { ended, SESSION_COOKIE, SESSION_PATHS } from './sign-in.ts';
 
 /** How long a sign-in lasts, by where it is kept, in milliseconds. */

@@ -1,5 +1,4 @@
 /** Sign-ins of the inspector in requests: the secret in one replaces it. */
-
 import { getCookie } from 'hono/cookie';
 import { ApiError } from '../../request/errors.ts';
 import type { Services } from '../../request/services.ts';

@@ -1,7 +1,7 @@
 /** The inspector's page and its files, and what a caller learns about the deployment. */
 import { describe, expect, it } from 'vitest';
 import { VARIABLES } from '../../../src/config.ts';
-import { deployment } from '../../../src/reference/schemas/deployment.ts';
+import { deployment } from '../../../src/reference/schemas/stored.ts';
 import { deploy, KEY } from '../../support/deployment/deployment.ts';
 
 const METRICS_TOKEN = 'a-metrics-token-of-the-tests';

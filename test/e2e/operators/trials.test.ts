@@ -1,6 +1,6 @@
 /** A strategy on trial, from an OpenAI client with a header and two calls. */
 import { expect, it } from 'vitest';
-import type { StatsComparison } from '../../../src/reference/schemas/comparison.ts';
+import type { StatsComparison } from '../../../src/reference/schemas/conversations.ts';
 import { untilDayLasts } from '../../support/day.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 

@@ -2,11 +2,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { anchorOf } from '../../../src/reference/docs/anchors.ts';
 import { docPage } from '../../../src/reference/docs/doc-page.ts';
 import { htmlOf } from '../../../src/reference/docs/markdown.ts';
 import { queryWords, searchSections } from '../../../src/reference/docs/search.ts';
-import { sectionsOf } from '../../../src/reference/docs/sections.ts';
+import { anchorOf, sectionsOf } from '../../../src/reference/docs/sections.ts';
 import { PAGES } from '../../../src/reference/pages.ts';
 import { docsSite } from '../../../tools/docs-site/site.ts';
 import { unbalancedTags } from '../../support/documents/tags.ts';

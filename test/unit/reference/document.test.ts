@@ -7,7 +7,7 @@ import { createApp } from '../../../src/app.ts';
 import { knownFields, MODES } from '../../../src/memory/modes/strategy.ts';
 import { OWN_FIELDS } from '../../../src/protocol/body.ts';
 import { OPENAI_DOCUMENT } from '../../../src/reference/bodies.ts';
-import { anchorOf } from '../../../src/reference/docs/anchors.ts';
+import { anchorOf } from '../../../src/reference/docs/sections.ts';
 import type { DocumentedOperation } from '../../../src/reference/document.ts';
 import { PAGES } from '../../../src/reference/pages.ts';
 import { OPERATIONS } from '../../../src/reference/table.ts';

@@ -6,7 +6,7 @@ import { parse } from 'yaml';
 import { VARIABLES } from '../../../src/config.ts';
 import { knownFields, MODES } from '../../../src/memory/modes/strategy.ts';
 import { WARNINGS } from '../../../src/memory/plan/warnings.ts';
-import { anchorOf } from '../../../src/reference/docs/anchors.ts';
+import { anchorOf } from '../../../src/reference/docs/sections.ts';
 import { ERRORS } from '../../../src/request/error-codes.ts';
 import { ROUTES } from '../../../src/routes/table.ts';
 import { families } from '../../../src/storage/metrics/families.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { InvariantError } from '../../../src/lib/invariant-error.ts';
-import { callersSearch } from '../../../src/request/callers-search.ts';
+import { callersSearch } from '../../../src/request/scope.ts';
 import { ANTHROPIC, OPENAI } from '../../../src/upstream/api.ts';
 import {
   addToList,

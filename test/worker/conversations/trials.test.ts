@@ -3,7 +3,7 @@
 import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { statsComparison } from '../../../src/reference/schemas/comparison.ts';
+import { statsComparison } from '../../../src/reference/schemas/conversations.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { quiet } from '../../support/quiet.ts';
 import { startApp, watchedBucket } from '../support.ts';

@@ -7,10 +7,10 @@ import { DAY_MS, dayOf } from '../../../src/lib/utc-time.ts';
 import {
   callerPage,
   caller as callerSchema,
+  overview,
   type ShownCaller,
-} from '../../../src/reference/schemas/callers.ts';
-import { overview } from '../../../src/reference/schemas/overview.ts';
-import { notifyWeek } from '../../../src/routes/admin/week-ended.ts';
+} from '../../../src/reference/schemas/admin.ts';
+import { notifyWeek } from '../../../src/routes/admin/overview.ts';
 import { REGISTER } from '../../../src/storage/objects.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { untilDayLasts } from '../../support/day.ts';

@@ -2,7 +2,7 @@
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Env } from '../../../src/config.ts';
-import { session as sessionSchema } from '../../../src/reference/schemas/sessions.ts';
+import { session as sessionSchema } from '../../../src/reference/schemas/stored.ts';
 import { startApp } from '../support.ts';
 
 const ADMIN_TOKEN = 'the-token-of-the-operator';

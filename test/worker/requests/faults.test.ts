@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { ApiError } from '../../../src/request/errors.ts';
-import { RESPONSES } from '../../../src/routes/responses.ts';
+import { RESPONSES } from '../../../src/routes/models.ts';
 import { CODEX_HEADERS } from '../../support/clients/codex.ts';
 import { body, lines, step, user } from '../../support/conversations/chat.ts';
 import { hang, type Operation, refsIn, startApp, watchedBucket } from '../support.ts';

@@ -12,7 +12,7 @@ import { readChatRequest } from '../../../../src/protocol/chat/request.ts';
 import { readMessagesRequest } from '../../../../src/protocol/messages/request.ts';
 import type { ModelRequest } from '../../../../src/protocol/model-request.ts';
 import { readResponsesRequest } from '../../../../src/protocol/responses/request.ts';
-import { markedShare } from '../../../../src/request/cache-marks.ts';
+import { markedShare } from '../../../../src/request/prompt-cache.ts';
 import { termsFor } from '../../../../src/view/made-before.ts';
 import { Vendor } from '../../../../tools/upstream/invoice.ts';
 import { assistant, calls, result, user } from '../../../support/conversations/chat.ts';

@@ -4,11 +4,15 @@ import { askUpstream } from '../answer/ask-upstream.ts';
 import { compacted } from '../answer/compacted.ts';
 import { countInput } from '../answer/count-input.ts';
 import type { ModelApi } from '../answer/model-api.ts';
-import { checkState, readRequest, readWholeCall } from '../answer/read-call.ts';
+import { checkState, goesAside, readRequest, readWholeCall } from '../answer/read-call.ts';
 import { unread } from '../answer/unread/unread-body.ts';
 import { concat } from '../lib/bytes.ts';
-import { secondsOf } from '../lib/seconds.ts';
+import { secondsOf } from '../lib/utc-time.ts';
 import { CallLife } from '../listeners/life.ts';
+import { chatFormat } from '../protocol/chat/format.ts';
+import { type ChatRequest, readChatRequest } from '../protocol/chat/request.ts';
+import { messagesFormat } from '../protocol/messages/format.ts';
+import { type MessagesRequest, readMessagesRequest } from '../protocol/messages/request.ts';
 import {
   type CompactionAnswer,
   CompactionEvents,
@@ -22,8 +26,7 @@ import { readBody } from '../request/body.ts';
 import type { Call } from '../request/call.ts';
 import type { RequestScope } from '../request/scope.ts';
 import type { Compaction } from '../view/compaction.ts';
-import type { RouteContext } from './context.ts';
-import { scopeOf, tracedScope } from './scope-of.ts';
+import { type RouteContext, scopeOf, tracedScope } from './context.ts';
 
 export const RESPONSES: ModelApi<ResponsesRequest> = {
   path: '/responses',
@@ -93,4 +96,35 @@ function answerOf(
 
 function newName(): ResponseName {
   return { id: crypto.randomUUID().replaceAll('-', ''), created: secondsOf(Date.now()) };
+}
+
+export const CHAT: ModelApi<ChatRequest> = {
+  path: '/chat/completions',
+  field: 'messages',
+  read: readChatRequest,
+  answers: chatFormat,
+};
+
+export function chatCompletions(c: RouteContext): Promise<Response> {
+  return answerCall(tracedScope(c), CHAT);
+}
+
+export const MESSAGES: ModelApi<MessagesRequest> = {
+  path: '/messages',
+  field: 'messages',
+  read: readMessagesRequest,
+  answers: messagesFormat,
+};
+
+export function messages(c: RouteContext): Promise<Response> {
+  return answerCall(tracedScope(c), MESSAGES);
+}
+
+/** `POST /v1/messages/count_tokens`: of the view that would be sent. */
+export async function countMessagesInput(c: RouteContext): Promise<Response> {
+  const scope = scopeOf(c);
+  const request = await readRequest(await readBody(c.req.raw, MESSAGES.field), MESSAGES, scope);
+  checkState(request, scope);
+  const call = await readWholeCall(request, scope, goesAside(request, scope));
+  return countInput('/messages/count_tokens', MESSAGES.answers, call);
 }
