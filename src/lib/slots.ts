@@ -10,28 +10,24 @@ export const AT_ONCE = 6;
 
 /** Runs at most `count` tasks at a time, first come, first served. */
 export class Slots {
-  private free: number;
-  private readonly waiting: (() => void)[] = [];
+  private readonly room: Room;
 
   constructor(count: number) {
-    this.free = count;
+    this.room = new Room(count);
   }
 
   /** Runs `work` once a slot is free. @throws what the work throws */
   async run<Value>(work: () => Promise<Value>): Promise<Value> {
-    if (this.free > 0) this.free--;
-    else await new Promise<void>((resolve) => this.waiting.push(resolve));
+    const leave = await this.room.take(1);
     try {
       return await work();
     } finally {
-      const next = this.waiting.shift();
-      if (next) next();
-      else this.free++;
+      leave();
     }
   }
 }
 
-/** This many bytes of memory. What needs more than is left waits, first come, first served. */
+/** Bytes of memory, or tasks. What needs more than is left waits, first come, first served. */
 export class Room {
   private readonly size: number;
   private left: number;
