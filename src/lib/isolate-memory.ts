@@ -18,7 +18,7 @@ interface Row<Value> extends Bound<Value> {
 }
 
 /** A kind that can't become wrong. */
-interface Computed<Value> extends Row<Value> {
+export interface Computed<Value> extends Row<Value> {
   readonly holdsMs?: never;
 }
 

@@ -12,6 +12,7 @@ import {
   type Beliefs,
   type Believed,
   believed,
+  type Computed,
   computed,
   IsolateMemory,
   type Made,
@@ -67,40 +68,40 @@ export const ANSWER_OUTPUTS_BYTES = 1_088 * KIB;
 /** In characters. No model has a longer name. */
 const LONGEST_MODEL = 256;
 
+/** The rows of a group have one owner. */
+type Unowned<Row> = Omit<Row, 'owner'>;
+const ofTenant = <Value>(row: Unowned<Computed<Value>>) => computed({ ...row, owner: 'tenant' });
+const ofConversation = <Value>(row: Unowned<Computed<Value>>) => computed({ ...row, owner: 'conversation' });
+
 const ofContents = {
   arrays: {
+    owner: 'tenant',
     about:
       'The latest arrays of messages, from which the next request continues. About ten of 1 MB, with what is known of them.',
-    owner: 'tenant',
     bytes: 16 * MIB,
     make: (bytes) => new KnownArrays(bytes),
   } satisfies Made<KnownArrays>,
-  messageCounts: computed<MessageTokens>({
+  messageCounts: ofTenant<MessageTokens>({
     about: 'Tokens of messages by their digest: about 15,000, as known arrays have their own.',
-    owner: 'tenant',
     bytes: 3 * MIB,
     sizeOf: () => 32,
   }),
-  textCounts: computed<number>({
+  textCounts: ofTenant<number>({
     about: 'Tokens of markers, tools and other short texts that recur: about 5,000.',
-    owner: 'tenant',
     bytes: 1 * MIB,
   }),
-  facts: computed<Facts>({
+  facts: ofTenant<Facts>({
     about: 'Facts about contents, such as where their previews end: about 7,000.',
-    owner: 'tenant',
     bytes: 3 * MIB,
     sizeOf: sizeOfFacts,
   }),
-  previews: computed<string>({
+  previews: ofTenant<string>({
     about: 'Written previews of outputs: about 3,500 short ones.',
-    owner: 'tenant',
     bytes: 2 * MIB,
     sizeOf: textBytes,
   }),
-  digests: computed<string>({
+  digests: ofTenant<string>({
     about: 'Extractive digests, each of a few thousand tokens. Making one requires reading all it covers.',
-    owner: 'tenant',
     bytes: 2 * MIB,
     sizeOf: textBytes,
   }),
@@ -110,65 +111,55 @@ const ofContents = {
     bytes: 512 * KIB,
     sizeOf: () => 1_000,
   }),
-  tenants: computed<Tenant>({
+  tenants: ofTenant<Tenant>({
     about: 'Tenants with their derived keys: about 500.',
-    owner: 'tenant',
     bytes: 1 * MIB,
     sizeOf: () => 2_000,
   }),
-  names: computed<string>({
+  names: ofTenant<string>({
     about: 'Refs of contents by their digest: about 6,000.',
-    owner: 'tenant',
     bytes: 1_536 * KIB,
     sizeOf: textBytes,
   }),
-  checks: computed<number>({
+  checks: ofTenant<number>({
     about: 'Refs whose check characters were right: about 5,000.',
-    owner: 'tenant',
     bytes: 1 * MIB,
   }),
 };
 
 const ofRequests = {
-  prepared: computed<number>({
+  prepared: ofConversation<number>({
     about: "Boundaries whose summary the conversation's object has been asked for: about 1,000.",
-    owner: 'conversation',
     bytes: 512 * KIB,
   }),
-  rewritesAnswers: computed<true>({
+  rewritesAnswers: ofConversation<true>({
     about: 'Whether its client sends different answers back than it got, as far as their keys show.',
-    owner: 'conversation',
     bytes: 512 * KIB,
   }),
-  closed: computed<ReadonlySet<string>>({
+  closed: ofConversation<ReadonlySet<string>>({
     about: "Arrays, by hash, at which the caller's `tool_choice` kept the model from fetching: about 2,500.",
-    owner: 'conversation',
     bytes: 512 * KIB,
     sizeOf: sizeOfSet,
   }),
-  instructions: computed<PlacedInstructions>({
+  instructions: ofConversation<PlacedInstructions>({
     about: 'Where the newest instructions were, and what is cached of them: about 700 conversations.',
-    owner: 'conversation',
     bytes: 512 * KIB,
     sizeOf: ({ preamble }) => 96 + textBytes(preamble),
   }),
-  lines: computed<KnownLines>({
+  lines: ofConversation<KnownLines>({
     about:
       'Requests that the next ones are compared with, where reasoning is bound: about 300 conversations of ' +
       '400 messages.',
-    owner: 'conversation',
     bytes: 512 * KIB,
     sizeOf: sizeOfLines,
   }),
-  items: computed<ReadonlySet<string>>({
+  items: ofConversation<ReadonlySet<string>>({
     about: 'Names of the items that views have left out or replaced: about 10,000.',
-    owner: 'conversation',
     bytes: 1 * MIB,
     sizeOf: sizeOfSet,
   }),
-  turns: computed<number>({
+  turns: ofConversation<number>({
     about: 'When something of a conversation was last confirmed: about 1,500 conversations.',
-    owner: 'conversation',
     bytes: 1 * MIB,
   }),
 };
@@ -191,13 +182,15 @@ const ofStorage = {
   }),
 };
 
+/** A row whose owner and time are the group's, where it does not say otherwise. */
+type Seen<Value> = Omit<Believed<Value>, 'owner' | 'holdsMs'> & Partial<Believed<Value>>;
+
 /** What a conversation's object has said. */
-const said = <Value>(row: Said<Value>): Believed<Value> => ({
+const said = <Value>(row: Seen<Value>): Believed<Value> => ({
   owner: 'conversation',
   holdsMs: TRUST_MS,
   ...row,
 });
-type Said<Value> = Omit<Believed<Value>, 'owner' | 'holdsMs'> & { readonly holdsMs?: number };
 
 /** Only a deletion or a restored memory makes these wrong. */
 const ofConversations = {
@@ -265,73 +258,63 @@ const ofConversations = {
   }),
 } satisfies { readonly [Kind in keyof RememberedKinds]: Believed<RememberedKinds[Kind]> };
 
+/** What an upstream has shown: by default for an hour. */
+const shown = <Value>(row: Seen<Value>): Believed<Value> => ({ owner: 'tenant', holdsMs: HOUR, ...row });
+
 /** The upstream under a model's name can change over time, and differs between accounts. */
 const ofUpstreams = {
-  acceptedKeys: believed<true>({
+  acceptedKeys: shown<true>({
     about: "Upstreams that have accepted the tenant's key: about 1,000 tenants. An answer of 401 ends it.",
-    owner: 'tenant',
     bytes: 512 * KIB,
     holdsMs: 600 * SECOND,
     outlivesOwner: true,
   }),
-  keyVerdicts: believed<Answered>({
+  keyVerdicts: shown<Answered>({
     about: 'Any other verdict on a key, by the other keys of the request. It limits how often retries ask.',
-    owner: 'tenant',
     bytes: 512 * KIB,
     holdsMs: 30 * SECOND,
     outlivesOwner: true,
   }),
-  learnedLimits: believed<LearnedLimit>({
+  learnedLimits: shown<LearnedLimit>({
     about: 'Limits of tokens that refusals have shown, by model: about 700 models.',
-    owner: 'tenant',
     bytes: 256 * KIB,
     sizeOf: () => 64,
-    holdsMs: HOUR,
     longestKey: LONGEST_MODEL,
   }),
-  learnedSizes: believed<number>({
+  learnedSizes: shown<number>({
     about:
       'Limits that refusals have shown: of bytes of a body by upstream, of tokens of an answer by model. About 300.',
-    owner: 'tenant',
     bytes: 64 * KIB,
     sizeOf: () => 64,
-    holdsMs: HOUR,
     longestKey: LONGEST_MODEL,
   }),
-  firstAnswers: believed<AnswerToKeep>({
+  firstAnswers: shown<AnswerToKeep>({
     about:
       "First answers over a bridge, by their key, until the caller's next request names the conversation.",
-    owner: 'tenant',
     bytes: 256 * KIB,
     sizeOf: ({ text }) => textBytes(text),
-    holdsMs: HOUR,
   }),
-  lostReasoning: believed<boolean>({
+  lostReasoning: shown<boolean>({
     about: 'Whether the upstream of a model loses reasoning between requests: about 700 models.',
-    owner: 'tenant',
     bytes: 256 * KIB,
-    holdsMs: HOUR,
     longestKey: LONGEST_MODEL,
   }),
-  modelRefusals: believed<true>({
+  modelRefusals: shown<true>({
     about:
       'What the upstream of a model refuses: marks, keys or diagnostics of its cache, usage of streams, signed summaries, tools over chat, an API, ids of reasoning.',
-    owner: 'tenant',
     bytes: 512 * KIB,
-    holdsMs: HOUR,
     longestKey: LONGEST_MODEL + 16,
   }),
-  refusals: believed<number>({
+  refusals: shown<number>({
     about: 'Parts that were refused in a conversation, with the length of the array: about 1,000.',
     owner: 'conversation',
     bytes: 512 * KIB,
     holdsMs: DAY,
   }),
-  sentRequests: believed<SentRequest>({
+  sentRequests: shown<SentRequest>({
     about:
       "What of Precis was sent with an array, and what thinking was not, by the array's hash: about 3,000. " +
       'Facts of a named conversation are under its name.',
-    owner: 'tenant',
     bytes: 2 * MIB,
     sizeOf: sizeOfSent,
     holdsMs: DAY,

@@ -21,35 +21,28 @@ type Refusable =
 
 type Asked = Pick<ModelRequest, 'model'>;
 
-export function isRefused(
-  part: Refusable,
-  { model = '' }: Asked,
-  { services, caller }: RequestScope,
-): boolean {
-  return services.memory.of('modelRefusals').get(caller.tenant?.id ?? '', `${part} ${model}`) !== undefined;
+export function isRefused(part: Refusable, { model = '' }: Asked, scope: RequestScope): boolean {
+  return refusalsOf(scope).get(`${part} ${model}`) !== undefined;
 }
 
-export function noteRefused(
-  part: Refusable,
-  { model = '' }: Asked,
-  { services, caller }: RequestScope,
-): void {
-  services.memory.of('modelRefusals').set(caller.tenant?.id ?? '', `${part} ${model}`, true);
+export function noteRefused(part: Refusable, { model = '' }: Asked, scope: RequestScope): void {
+  refusalsOf(scope).keep(`${part} ${model}`, true, Date.now());
 }
 
 /** The most tokens of an answer that the upstream of a model is known to allow. */
-export function longestAnswerAt(
-  { model = '' }: Asked,
-  { services, caller }: RequestScope,
-): number | undefined {
-  return services.memory.of('learnedSizes').get(caller.tenant?.id ?? '', `answer ${model}`)?.value;
+export function longestAnswerAt({ model = '' }: Asked, scope: RequestScope): number | undefined {
+  return lengthsOf(scope).get(`answer ${model}`)?.value;
 }
 
 /** @param most in tokens */
-export function noteLongestAnswer(
-  most: number,
-  { model = '' }: Asked,
-  { services, caller }: RequestScope,
-): void {
-  services.memory.of('learnedSizes').set(caller.tenant?.id ?? '', `answer ${model}`, most);
+export function noteLongestAnswer(most: number, { model = '' }: Asked, scope: RequestScope): void {
+  lengthsOf(scope).keep(`answer ${model}`, most, Date.now());
+}
+
+function refusalsOf({ services, caller }: RequestScope) {
+  return services.memory.of('modelRefusals').of(caller.tenant?.id ?? '');
+}
+
+function lengthsOf({ services, caller }: RequestScope) {
+  return services.memory.of('learnedSizes').of(caller.tenant?.id ?? '');
 }
