@@ -15,7 +15,7 @@ import { openedBy } from './routes/admin/operator.ts';
 import { logMisconfigured } from './routes/health.ts';
 import { passthrough } from './routes/passthrough.ts';
 import { RouteRouter } from './routes/router.ts';
-import { mayBeSignedIn, openSignIn } from './routes/session/sign-in.ts';
+import { mayBeSignedIn, openSignIn } from './routes/session/route.ts';
 import { isForOperator, isOwn, isRoute, methodsOf, ROUTES, routeOf } from './routes/table.ts';
 import { checkSecrets } from './tenant/published-secrets.ts';
 import { apiOf } from './upstream/api.ts';

@@ -28,7 +28,7 @@ import { BELIEFS } from './beliefs.ts';
 import type { Caller } from './callers/caller.ts';
 import { isAside, SESSION_HEADER } from './claude-code.ts';
 import { ApiError } from './errors.ts';
-import { type Flags, flagOf, flagsIn, reportOptions } from './flag-headers.ts';
+import { type Flags, flagOf, flagsIn, reportOptions } from './own-headers.ts';
 import type { RequestScope } from './scope.ts';
 import { sentSummary } from './sent-summary.ts';
 import type { Agent, Services } from './services.ts';

@@ -4,7 +4,7 @@
  */
 import { sha256Hex } from '../tenant/identity.ts';
 import type { Call } from './call.ts';
-import { flagsIn } from './flag-headers.ts';
+import { flagsIn } from './own-headers.ts';
 
 /** @throws ApiError for an invalid header */
 export function isObserved(call: Call): boolean {

@@ -1,6 +1,7 @@
 /**
- * The upstream's prompt cache: its key of a conversation, how long it keeps what a request has sent,
- * who marks what it keeps (docs/design.md#marks), and whether the vendor is asked why it missed.
+ * The upstream's prompt cache: its key of a conversation, how long it keeps what a request has
+ * sent, who marks what it keeps (docs/design.md#marks), and whether the vendor is asked why it
+ * missed.
  */
 import { bufferOf } from '../lib/bytes.ts';
 import { asObject } from '../lib/json.ts';
@@ -32,9 +33,9 @@ const FIELD = 'prompt_cache_key';
 const HEADER = 'x-grok-conv-id';
 
 /**
- * A key of the conversation (docs/money.md#keys-of-prompt-caches). xAI caches nothing without one. It
- * is an HMAC of tenant and conversation, so it says nothing to the upstream, and no other tenant has
- * the same.
+ * A key of the conversation (docs/money.md#keys-of-prompt-caches). xAI caches nothing without one.
+ * It is an HMAC of tenant and conversation, so it says nothing to the upstream, and no other tenant
+ * has the same.
  *
  * Undefined where the upstream's cache takes none, where the caller has sent one of either form,
  * and for OpenAI where no conversation is named: its cache works without, and a key that begins in
@@ -69,7 +70,7 @@ function nameOf({ request: { messages }, owner: { user, conversation } }: Call):
 
 type TimedRequest = Pick<ModelRequest, 'model' | 'bytes' | 'marks' | 'field'>;
 
-/** The longest time that it keeps a request, in milliseconds. Undefined where the vendor does not say. */
+/** The longest that a request is kept, in milliseconds; undefined where the vendor does not say. */
 export function cacheLifetimeOf(request: TimedRequest): number | undefined {
   // Another text that reads like it makes the time longer, which is the safe side.
   const hasHours = request.marks > 0 && bufferOf(request.bytes).includes(`"${HOUR}"`);

@@ -1,4 +1,4 @@
-/** `POST /v1/responses`, and its compaction and count of input tokens. */
+/** The routes that ask a model, and the routes of their APIs that compact or count. */
 import { answerCall } from '../answer/answer-call.ts';
 import { askUpstream } from '../answer/ask-upstream.ts';
 import { compacted } from '../answer/compacted.ts';
@@ -28,6 +28,18 @@ import type { RequestScope } from '../request/scope.ts';
 import type { Compaction } from '../view/compaction.ts';
 import { type RouteContext, scopeOf, tracedScope } from './context.ts';
 
+export const CHAT: ModelApi<ChatRequest> = {
+  path: '/chat/completions',
+  field: 'messages',
+  read: readChatRequest,
+  answers: chatFormat,
+};
+
+/** `POST /v1/chat/completions`. */
+export function chatCompletions(c: RouteContext): Promise<Response> {
+  return answerCall(tracedScope(c), CHAT);
+}
+
 export const RESPONSES: ModelApi<ResponsesRequest> = {
   path: '/responses',
   field: 'input',
@@ -49,6 +61,7 @@ export const RESPONSES: ModelApi<ResponsesRequest> = {
   },
 };
 
+/** `POST /v1/responses`. */
 export function responses(c: RouteContext): Promise<Response> {
   return answerCall(tracedScope(c), RESPONSES);
 }
@@ -98,17 +111,6 @@ function newName(): ResponseName {
   return { id: crypto.randomUUID().replaceAll('-', ''), created: secondsOf(Date.now()) };
 }
 
-export const CHAT: ModelApi<ChatRequest> = {
-  path: '/chat/completions',
-  field: 'messages',
-  read: readChatRequest,
-  answers: chatFormat,
-};
-
-export function chatCompletions(c: RouteContext): Promise<Response> {
-  return answerCall(tracedScope(c), CHAT);
-}
-
 export const MESSAGES: ModelApi<MessagesRequest> = {
   path: '/messages',
   field: 'messages',
@@ -116,6 +118,7 @@ export const MESSAGES: ModelApi<MessagesRequest> = {
   answers: messagesFormat,
 };
 
+/** `POST /v1/messages`, Anthropic's API. */
 export function messages(c: RouteContext): Promise<Response> {
   return answerCall(tracedScope(c), MESSAGES);
 }

@@ -2,9 +2,12 @@
  * The tools for clients of the Model Context Protocol: the ones that models get, for any holder of
  * the key.
  */
+import { copyOf } from '../../lib/copy.ts';
 import type { Result } from '../../lib/result.ts';
+import { AT_ONCE, fewAtOnce, Room } from '../../lib/slots.ts';
 import { logCaught } from '../../log.ts';
 import { measureOf } from '../../memory/models/facts.ts';
+import type { TokenCounter } from '../../memory/tokens/tokens.ts';
 import type { ToolResult } from '../../protocol/answers/tool-turn.ts';
 import { isCarried, type Media } from '../../protocol/held-media.ts';
 import { storedConversation } from '../../request/conversation.ts';
@@ -15,8 +18,10 @@ import { shelfOf } from '../../request/shelf.ts';
 import { UserArchive } from '../../request/user-archive.ts';
 import {
   describeRefs,
+  isWanted,
   type Listable,
   listConversationDefinition,
+  type RefFilter,
   readList,
 } from '../../retrieval/list-refs.ts';
 import { Retriever } from '../../retrieval/retriever.ts';
@@ -36,7 +41,6 @@ import { readFromEither, type Tenant } from '../../tenant/identity.ts';
 import type { RouteContext } from '../context.ts';
 import { notFound } from '../conversations/memory.ts';
 import { stored } from '../stored.ts';
-import { MOST_OPENED, openedRefs } from './opened-refs.ts';
 import type { ServedTool } from './server.ts';
 
 export function mcpTools(c: RouteContext, tenant: Tenant): ServedTool[] {
@@ -60,7 +64,7 @@ export function mcpTools(c: RouteContext, tenant: Tenant): ServedTool[] {
 /** No view limits this call: it reads any ref of the tenant, like `/v1/refs`. */
 async function retrieve(c: RouteContext, tenant: Tenant, args: string): Promise<Result<ToolResult, string>> {
   const services = c.get('services');
-  const { counter } = await services.cachesOf(tenant).counting(measureOf(undefined));
+  const counter = await counterOf(tenant, services);
   const shelf = shelfOf(tenant, services, (work) => c.executionCtx.waitUntil(work));
   const carries = (media: Media): boolean => media.kind === 'image' && isCarried(media);
   return new Retriever(shelf, counter, () => true, undefined, [], carries).find(args);
@@ -70,11 +74,10 @@ async function retrieve(c: RouteContext, tenant: Tenant, args: string): Promise<
 async function list(c: RouteContext, tenant: Tenant, args: string): Promise<Result<string, string>> {
   const read = readList(args);
   if (!read.ok) return read;
-  const { id, user } = conversationOf(c, read.value);
+  const named = conversationOf(c, read.value);
   const services = c.get('services');
   const listIn = async (tenant: Tenant): Promise<{ found: Listable[]; unlooked: boolean } | null> => {
-    const owner = await userOfSession({ id, user }, tenant, services);
-    const { name } = storedConversation(owner, { id }, tenant, services);
+    const { name } = await conversationIn(tenant, named, services);
     const refs = await services.tenant(tenant.id)((stub) => stub.conversations.refsOf(name, MOST_OPENED + 1));
     const store = new RefStore(services.bucket, tenant);
     if (!refs) return null;
@@ -82,31 +85,23 @@ async function list(c: RouteContext, tenant: Tenant, args: string): Promise<Resu
     return { found, unlooked: refs.length > MOST_OPENED };
   };
   const listed = await stored(c, () => readFromEither(tenant, listIn, (one) => !one?.found.length));
-  if (!listed) throw notFound(id, user);
-  const { counter } = await services.cachesOf(tenant).counting(measureOf(undefined));
-  return { ok: true, value: describeRefs(listed.found, counter, listed) };
+  if (!listed) throw notFound(named.id, named.user);
+  return { ok: true, value: describeRefs(listed.found, await counterOf(tenant, services), listed) };
 }
 
 async function search(c: RouteContext, tenant: Tenant, args: string): Promise<Result<string, string>> {
   const read = readSearch(args);
   if (!read.ok) return read;
   if (read.value.scope === 'user') return searchUser(c, tenant, read.value);
-  const { id, user } = conversationOf(c, read.value);
+  const named = conversationOf(c, read.value);
   const services = c.get('services');
-  const archiveOf = async (tenant: Tenant): Promise<Archive> => {
-    const owner = await userOfSession({ id, user }, tenant, services);
-    return new Archive(storedConversation(owner, { id }, tenant, services), services.bucket, services.log);
+  const searchIn = async (tenant: Tenant): ReturnType<typeof findHits> => {
+    const conversation = await conversationIn(tenant, named, services);
+    return findHits(new Archive(conversation, services.bucket, services.log), read.value.query);
   };
-  const found = await stored(c, () =>
-    readFromEither(
-      tenant,
-      async (tenant) => findHits(await archiveOf(tenant), read.value.query),
-      (some) => !some?.hits.length,
-    ),
-  );
-  if (!found) throw notFound(id, user);
-  const { counter } = await services.cachesOf(tenant).counting(measureOf(undefined));
-  return { ok: true, value: describeHits(found, counter) };
+  const found = await stored(c, () => readFromEither(tenant, searchIn, (some) => !some?.hits.length));
+  if (!found) throw notFound(named.id, named.user);
+  return { ok: true, value: describeHits(found, await counterOf(tenant, services)) };
 }
 
 /** Searches the archives of all conversations of the user that the client or the call names. */
@@ -121,8 +116,13 @@ async function searchUser(
   const user = checked(c.req.header('x-memory-user') || inCall, 'user');
   if (user === undefined) throw invalid('user', 'Which user? Call again with user.');
   const found = await stored(c, () => findHits(new UserArchive(user, tenant, services), query));
-  const { counter } = await services.cachesOf(tenant).counting(measureOf(undefined));
-  return { ok: true, value: found ? describeHits(found, counter) : 'Nothing is kept for this user yet.' };
+  if (!found) return { ok: true, value: 'Nothing is kept for this user yet.' };
+  return { ok: true, value: describeHits(found, await counterOf(tenant, services)) };
+}
+
+interface Named {
+  readonly id: string;
+  readonly user: string | undefined;
 }
 
 /**
@@ -130,10 +130,7 @@ async function searchUser(
  * is the default. For the user it is the other way round, as in the other routes: the client's
  * configuration decides for whom its model may search.
  */
-function conversationOf(
-  c: RouteContext,
-  search: Pick<Search, 'conversation' | 'user'>,
-): { id: string; user: string | undefined } {
+function conversationOf(c: RouteContext, search: Pick<Search, 'conversation' | 'user'>): Named {
   const id = checked(
     search.conversation ?? (c.req.header('x-conversation-id') || undefined),
     'conversation_id',
@@ -141,6 +138,16 @@ function conversationOf(
   if (id === undefined)
     throw invalid('conversation_id', 'Which conversation? Call again with conversation_id.');
   return { id, user: checked(c.req.header('x-memory-user') || search.user, 'user') };
+}
+
+/** The conversation under one of the tenant's secrets. */
+async function conversationIn(tenant: Tenant, { id, user }: Named, services: Services) {
+  const owner = await userOfSession({ id, user }, tenant, services);
+  return storedConversation(owner, { id }, tenant, services);
+}
+
+async function counterOf(tenant: Tenant, services: Services): Promise<TokenCounter> {
+  return (await services.cachesOf(tenant).counting(measureOf(undefined))).counter;
 }
 
 /** Runs a call; errors become its result. Only an `ApiError` shows its message. */
@@ -173,7 +180,7 @@ const OF_CLAUDE_CODE = /^(?:[0-9a-f-]{32,}|user_[0-9a-f]+_account_[0-9a-f-]*)$/;
  * call names stays, and a deployment that requires explicit keys finds nobody.
  */
 async function userOfSession(
-  { id, user }: { readonly id: string; readonly user: string | undefined },
+  { id, user }: Named,
   tenant: Tenant,
   services: Services,
 ): Promise<string | undefined> {
@@ -183,4 +190,39 @@ async function userOfSession(
   );
   const found = name === undefined || others.length > 0 ? undefined : idsIn(name).user;
   return found !== undefined && OF_CLAUDE_CODE.test(found) ? found : undefined;
+}
+
+/** How many contents are opened for one list. */
+export const MOST_OPENED = 200;
+
+/** Stored bytes that are open at once for one list. A larger content is open alone. */
+const MOST_OPEN_BYTES = 4 * 1024 * 1024;
+
+/** Characters of a content that are kept for its line. */
+const BEGINNING = 1_000;
+
+/** The contents that a call asks for, the latest first. Of each, only the beginning is kept. */
+export async function openedRefs(
+  refs: readonly string[],
+  store: Pick<RefStore, 'get'>,
+  filter: RefFilter,
+): Promise<Listable[]> {
+  const room = new Room(MOST_OPEN_BYTES);
+  const opened = await fewAtOnce(AT_ONCE, refs, async (ref) => {
+    let leave = (): void => {};
+    const admit = async (bytes: number): Promise<void> => {
+      leave = await room.take(bytes);
+    };
+    try {
+      const { metadata, content } = (await store.get(ref, admit)) ?? {};
+      if (!metadata || !content) return [];
+      const { tool_name: tool, tool_call_id: callId, tokens, created } = metadata;
+      const listable = { ref, tool, callId, tokens, created, text: new TextDecoder().decode(content) };
+      if (!isWanted(listable, filter)) return [];
+      return [{ ...listable, text: copyOf(listable.text.slice(0, BEGINNING)) }];
+    } finally {
+      leave();
+    }
+  });
+  return opened.flat().sort((one, other) => other.created - one.created);
 }

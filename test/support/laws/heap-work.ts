@@ -6,7 +6,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { createTokenCounter, loadTokenize } from '../../../src/memory/tokens/tokens.ts';
 import { readChatRequest } from '../../../src/protocol/chat/request.ts';
-import { MOST_OPENED, openedRefs } from '../../../src/routes/mcp/opened-refs.ts';
+import { MOST_OPENED, openedRefs } from '../../../src/routes/mcp/tools.ts';
 import type { RefStore } from '../../../src/storage/refs/store.ts';
 import { collectLedger } from '../../../src/summary/text/ledger.ts';
 import { Exporter } from '../../../src/telemetry/exporter.ts';
