@@ -48,15 +48,6 @@ interface Summarizers {
   readonly ownSummarizer: Pick<Summarizer, 'model' | 'window'> | undefined;
 }
 
-/** The deployment's own embeddings. Callers' keys are never sent to them. */
-interface Embeddings {
-  readonly baseUrl: string;
-  readonly apiKey: string;
-  readonly model: string;
-  /** Longest text in tokens, and so in bytes: no tokenizer makes more tokens than bytes. */
-  readonly windowTokens: number;
-}
-
 /** The deployment's collector of spans. */
 export interface Otlp {
   /** `/v1/traces` is below it. */
@@ -69,13 +60,6 @@ export interface Otlp {
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
-
-/** The tenant of callers without a key. */
-interface LocalTenant {
-  readonly name: string;
-  /** The deployment's host names beside the machine's, in lower case, without ports. */
-  readonly hosts: readonly string[];
-}
 
 export type Config = Readonly<ReturnType<typeof readConfig>>;
 
@@ -332,10 +316,13 @@ function readPreviousSecret(vars: Variables): string | undefined {
 }
 
 /**
+ * The tenant of callers without a key, with the deployment's host names beside the machine's, in
+ * lower case, without ports.
+ *
  * @throws ConfigError with access keys, which every caller must present; for hosts without a tenant
  *   or that no request can match
  */
-function readLocalTenant(vars: Variables): LocalTenant | undefined {
+function readLocalTenant(vars: Variables) {
   const { LOCAL_TENANT: name, LOCAL_HOSTS: list, ACCESS_KEYS: keys } = vars;
   const hosts = wordsOf(list).map(readLocalHost);
   if (name === undefined && hosts.length > 0)
@@ -396,7 +383,11 @@ function readHeader(pair: string): [name: string, value: string] {
   return [pair.slice(0, at).trim(), decodeURIComponent(pair.slice(at + 1).trim())];
 }
 
-function readEmbeddings(vars: Variables): Embeddings | undefined {
+/**
+ * The deployment's own embeddings. Callers' keys are never sent to them. `windowTokens` is the
+ * longest text in tokens, and so in bytes: no tokenizer makes more tokens than bytes.
+ */
+function readEmbeddings(vars: Variables) {
   const { EMBEDDINGS_BASE_URL: baseUrl, EMBEDDINGS_MODEL: model, EMBEDDINGS_API_KEY: apiKey } = vars;
   if (baseUrl === undefined && model === undefined && apiKey === undefined) return undefined;
   if (baseUrl === undefined || model === undefined || apiKey === undefined)

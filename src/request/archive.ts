@@ -29,18 +29,11 @@ export function isArchived({
   return !request.tooManyMessages && request.upstreamState === undefined;
 }
 
-/** A request's messages as archive entries, and the archive that they belong to. */
-interface RequestArchive {
-  readonly archive: Archive;
-  readonly entries: readonly ArchiveEntry[];
-  /**
-   * Whether the caller names the conversation. An archive named by a hash holds all conversations
-   * that begin with the same messages.
-   */
-  readonly isNamed: boolean;
-}
-
 /**
+ * A request's messages as archive entries, and the archive that they belong to: `isNamed` if the
+ * caller names the conversation. An archive named by a hash holds all conversations that begin with
+ * the same messages.
+ *
  * Undefined without a tenant, and while the conversation has no name yet (see `groupOf`).
  *
  * @param answer text of an answer that the array does not hold yet
@@ -48,7 +41,7 @@ interface RequestArchive {
 export function archiveOf(
   { request, owner: asked, archivedFor: owner = asked, scope }: Call,
   answer?: string,
-): RequestArchive | undefined {
+) {
   const { services, caller } = scope;
   const messages = [...request.messages.map(asSent), ...answerMessage(answer)];
   const keys = archiveKeys(messages, sha256Hex);

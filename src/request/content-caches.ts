@@ -8,19 +8,10 @@
  * (`protocol/kept-contents.ts`). The tokenizer keeps nothing of a text.
  */
 import type { Cache } from '../lib/lru.ts';
-import type { ContentFacts } from '../memory/edits/compact.ts';
-import type { WrittenPreviews } from '../memory/edits/preview.ts';
 import type { TokenMeasure } from '../memory/models/facts.ts';
-import { createTokenCounter, loadTokenize, type TokenCounter } from '../memory/tokens/tokens.ts';
+import { createTokenCounter, loadTokenize } from '../memory/tokens/tokens.ts';
 import type { TenantArrays } from '../protocol/known-arrays.ts';
 import { type Isolate, isolateMemory } from './beliefs.ts';
-
-/** A token counter and its caches. One per measure, since counts differ. */
-interface Counting {
-  readonly counter: TokenCounter;
-  readonly facts: ContentFacts;
-  readonly previews: WrittenPreviews;
-}
 
 export class ContentCaches {
   private readonly memory: Isolate;
@@ -37,8 +28,11 @@ export class ContentCaches {
     return new ContentCaches(isolateMemory(), '');
   }
 
-  /** The counter of a measure. Its tables are loaded on first use. */
-  async counting(measure: TokenMeasure): Promise<Counting> {
+  /**
+   * A token counter and its caches. One per measure, since counts differ. Its tables are loaded on
+   * first use.
+   */
+  async counting(measure: TokenMeasure) {
     const { memory } = this;
     const part = `${this.tenant}:${measure}`;
     const counts = { messages: memory.of('messageCounts').of(part), texts: memory.of('textCounts').of(part) };

@@ -94,12 +94,8 @@ export async function getRetrieved(c: RouteContext): Promise<Response> {
   return c.json({ hash, ref: found.ref, original_content: partOf(found.content, c.req.query('query')) });
 }
 
-interface Found {
-  readonly ref: string;
-  readonly content: Uint8Array;
-}
-
-async function contentOf(c: RouteContext, tenant: Tenant, hash: string): Promise<Found | undefined> {
+/** The ref of a hash, with its content. */
+async function contentOf(c: RouteContext, tenant: Tenant, hash: string) {
   const services = c.get('services');
   const shelf = shelfOf(tenant, services, (work) => c.executionCtx.waitUntil(work));
   for (const store of storesOf(services.bucket, tenant)) {

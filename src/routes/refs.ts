@@ -3,7 +3,6 @@ import { secondsOf } from '../lib/utc-time.ts';
 import { REF_PATTERN } from '../memory/conversation/refs.ts';
 import { hintFor, quote } from '../memory/strategy/hint.ts';
 import { ApiError, invalid } from '../request/errors.ts';
-import type { Services } from '../request/services.ts';
 import { shelfOf } from '../request/shelf.ts';
 import {
   type Answer,
@@ -114,13 +113,7 @@ function merged(lists: readonly RefPage[], limit: number): RefPage {
   return { refs: refs.slice(0, limit), more: refs.length > limit || lists.some(({ more }) => more) };
 }
 
-interface Target {
-  readonly services: Services;
-  readonly tenant: Tenant;
-  readonly ref: string;
-}
-
-async function target(c: RouteContext, use: 'read' | 'change'): Promise<Target> {
+async function target(c: RouteContext, use: 'read' | 'change') {
   const services = c.get('services');
   const tenant = await verifiedTenant(c, use);
   const ref = c.req.param('ref') ?? '';

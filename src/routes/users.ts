@@ -127,13 +127,7 @@ async function forget(
   return memory((stub) => stub.forget(id));
 }
 
-interface Target {
-  readonly user: string;
-  readonly tenant: Tenant;
-  readonly services: Services;
-}
-
-async function target(c: RouteContext, use: 'read' | 'change'): Promise<Target> {
+async function target(c: RouteContext, use: 'read' | 'change') {
   const tenant = await verifiedTenant(c, use);
   const user = checked(c.req.param('user') ?? '', 'user') ?? '';
   return { user, tenant, services: c.get('services') };

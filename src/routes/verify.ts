@@ -10,6 +10,7 @@ import { type Receipt, type ReceiptHashes, receiptSchema } from '../memory/plan/
 import { idleReport } from '../memory/plan/report.ts';
 import { inWords } from '../memory/strategy/hint.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
+import type { Verification } from '../reference/schemas/plan.ts';
 import type { Call } from '../request/call.ts';
 import { ApiError, invalid } from '../request/errors.ts';
 import { checkPlanned } from '../request/known-key.ts';
@@ -21,13 +22,7 @@ import { type RouteContext, scopeOf } from './context.ts';
 /** In bytes. A receipt with the longest instructions in its strategy takes less. */
 const RECEIPT_BYTES = 64 * 1024;
 
-/** What a check has found; null: it can't be known here. */
-interface Check {
-  readonly name: 'signature' | 'version' | keyof ReceiptHashes;
-  readonly ok: boolean | null;
-  /** Why it is not true. */
-  readonly reason?: string;
-}
+type Check = Verification['checks'][number];
 
 export async function verify(c: RouteContext): Promise<Response> {
   const body = await anyBody(c);

@@ -70,4 +70,5 @@ export const responseCompaction = z.strictObject({
   memory: reportSchema.exactOptional().describe('With `memory_report`.'),
 });
 
+export type Verification = z.output<typeof verification>;
 export type Explained = z.output<typeof explanation>;
