@@ -1,5 +1,8 @@
-/** Bodies of our own routes, which hold a conversation of any protocol. */
+/** Bodies of Precis's own routes: a conversation of any protocol, or an object of a few fields. */
+
 import { readRequest } from '../answer/read-call.ts';
+import { type JsonObject, parseObject } from '../lib/json.ts';
+import { quote } from '../memory/strategy/hint.ts';
 import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
 import { type JsonSpan, only } from '../protocol/json/outline.ts';
 import { elementsOf, fieldOf, scanObject, textOf, within } from '../protocol/json/spans.ts';
@@ -105,6 +108,31 @@ function givenIn(body: Uint8Array, root: JsonSpan, field: string): JsonSpan | un
 function isEmpty(body: Uint8Array, value: JsonSpan): boolean {
   if (value.kind === 'array') return elementsOf(body, value).next().done === true;
   return value.kind === 'string' && value.end - value.start === EMPTY_STRING.length;
+}
+
+/** In bytes. A text of 5,000 characters that are all escaped in JSON, and the fields around it. */
+export const LARGEST_OBJECT = 64 * 1024;
+
+/**
+ * The object in a body.
+ *
+ * @param form what it may be, for errors: the beginning of a sentence
+ * @param fields those that it may have; absent: any
+ * @param usual what an empty body means
+ * @throws ApiError that names another field
+ */
+export async function objectIn(
+  request: Request,
+  form: string,
+  fields?: readonly string[],
+  usual = '',
+): Promise<JsonObject> {
+  const text = new TextDecoder().decode(await readBody(request, null, LARGEST_OBJECT));
+  const body = parseObject(text || usual);
+  if (!body) throw new ApiError('invalid_json', `${form}.`);
+  const other = Object.keys(body).find((field) => fields?.includes(field) === false);
+  if (other !== undefined) throw invalid(other, `${form}; ${quote(other)} is not one of them.`);
+  return body;
 }
 
 /** A field that is false if it is absent. @throws ApiError if it is neither true nor false */

@@ -1,17 +1,13 @@
 /** `/v1/blocks`: a tenant's memory blocks (docs/memory-blocks.md). */
-import { parseObject } from '../lib/json.ts';
 import { secondsOf } from '../lib/utc-time.ts';
 import { charactersIn, isLabel, LABEL_FORM, LONGEST_BLOCK } from '../memory/strategy/block-text.ts';
 import { quote } from '../memory/strategy/hint.ts';
-import { readBody } from '../request/body.ts';
 import { ApiError, invalid } from '../request/errors.ts';
 import { TenantBlocks } from '../request/memory-blocks.ts';
 import { type ExpectedVersion, MOST_BLOCKS, type StoredBlock } from '../storage/tenant/blocks.ts';
+import { objectIn } from './any-protocol.ts';
 import { type RouteContext, verifiedTenant } from './context.ts';
 import { deleted, deletion, stored } from './stored.ts';
-
-/** In bytes: a block of which every character is escaped in JSON, and the fields around it. */
-const LARGEST_BODY = 64 * 1024;
 
 /** `GET /v1/blocks`: all blocks without their texts, by label. */
 export async function listBlocks(c: RouteContext): Promise<Response> {
@@ -29,7 +25,7 @@ export async function listBlocks(c: RouteContext): Promise<Response> {
 export async function getBlock(c: RouteContext): Promise<Response> {
   const blocks = await blocksOf(c, 'read');
   const label = labelOf(c);
-  const version = versionIn(c.req.query('version'), 'version');
+  const version = versionIn(c.req.query('version'));
   const found = await stored(c, () => blocks.find(label, version));
   if (!found) throw notFound(label, version);
   return blockAnswer(c, found.block, { versions: found.versions });
@@ -85,12 +81,8 @@ function labelOf(c: RouteContext): string {
 
 /** @throws ApiError that names the field */
 async function readPut(request: Request): Promise<{ text: string; version: number | undefined }> {
-  const body = parseObject(new TextDecoder().decode(await readBody(request, null, LARGEST_BODY)));
   const form = 'The body must be a JSON object of text and, optionally, version';
-  if (!body) throw new ApiError('invalid_json', `${form}.`);
-  const { text, version, ...rest } = body;
-  const [other] = Object.keys(rest);
-  if (other !== undefined) throw invalid(other, `${form}; ${quote(other)} is not a field of a block.`);
+  const { text, version } = await objectIn(request, form, ['text', 'version']);
   if (typeof text !== 'string') throw invalid('text', `text must be a string; this one is ${quote(text)}.`);
   const characters = charactersIn(text);
   if (characters > LONGEST_BLOCK) throw tooLong(characters);
@@ -119,10 +111,10 @@ function expectedIn(c: RouteContext, inBody: number | undefined): ExpectedVersio
 }
 
 /** @throws ApiError that names the parameter */
-function versionIn(text: string | undefined, param: string): number | undefined {
+function versionIn(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
-  throw invalid(param, `${param} must be the number of a version, from 1 on.`);
+  throw invalid('version', 'version must be the number of a version, from 1 on.');
 }
 
 function blockAnswer(c: RouteContext, { updated_at, ...block }: StoredBlock, more: object = {}): Response {

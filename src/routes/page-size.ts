@@ -20,6 +20,15 @@ export function countIn({ req }: Asked, name: string, { usual, largest }: PageSi
   throw invalid(name, `${name} must be a number from 1 to ${largest}.`);
 }
 
+/** The parts of the cursor, if it has this form; undefined on the first page. @throws ApiError */
+export function cursorIn({ req }: Asked, form: RegExp): (string | undefined)[] | undefined {
+  const cursor = req.query('cursor');
+  if (cursor === undefined) return undefined;
+  const [whole, ...parts] = form.exec(cursor) ?? [];
+  if (whole === undefined) throw otherCursor();
+  return parts;
+}
+
 /** The caller's error for a cursor that no page has. */
 export function otherCursor(): ApiError {
   return invalid('cursor', 'cursor must be the cursor of the previous page.');

@@ -1,6 +1,6 @@
 /** Calls to storage from routes: time limits, and failures as errors for the caller. */
 import { StoreError } from '../lib/store-error.ts';
-import { after } from '../lib/time-limit.ts';
+import { soon } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
 import { ApiError, internalError } from '../request/errors.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
@@ -63,13 +63,15 @@ async function inTime<Value>(
   work: Promise<Value>,
   limitMs = TIME_LIMITS.routeStorageMs,
 ): Promise<{ readonly value: Value } | 'late'> {
-  const limit = after(limitMs);
   try {
-    return (await Promise.race([work.then((value) => ({ value })), limit.over])) ?? 'late';
+    return (
+      (await soon(
+        limitMs,
+        work.then((value) => ({ value })),
+      )) ?? 'late'
+    );
   } catch (error) {
     throw failed(c, error);
-  } finally {
-    limit.clear();
   }
 }
 

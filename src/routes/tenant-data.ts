@@ -1,5 +1,8 @@
 /** `/v1/memory`: all of a tenant's data (docs/design.md#5-routes). */
-import { type Tenant, tenantsOf } from '../tenant/identity.ts';
+import type { Services } from '../request/services.ts';
+import type { TenantMemoryStub } from '../storage/objects.ts';
+import { tenantsOf } from '../tenant/identity.ts';
+import { TIME_LIMITS } from '../time-limits.ts';
 import { type RouteContext, verifiedTenant } from './context.ts';
 import { deleted, stored } from './stored.ts';
 
@@ -9,14 +12,27 @@ import { deleted, stored } from './stored.ts';
  */
 export async function deleteTenantData(c: RouteContext): Promise<Response> {
   const services = c.get('services');
-  const tenants = tenantsOf(await verifiedTenant(c, 'change'));
-  const erase = ({ id }: Tenant) => services.tenant(id)((stub) => stub.erase());
+  const ids = tenantsOf(await verifiedTenant(c, 'change')).map(({ id }) => id);
+  const limitMs = TIME_LIMITS.routeStorageMs + 2 * TIME_LIMITS.keptEventsMs;
+  const isGone = await stored(c, () => eraseAll(ids, services, (stub) => stub.erase()), limitMs);
+  return deleted(c, { object: 'memory.deleted' }, isGone);
+}
+
+/**
+ * Deletes all data of tenants. Their objects answer in time even if that takes longer.
+ *
+ * @returns whether all is gone
+ */
+export async function eraseAll(
+  ids: readonly string[],
+  services: Services,
+  erase: (stub: TenantMemoryStub) => Promise<boolean>,
+): Promise<boolean> {
   const began = Date.now();
-  const dropEvents = () => Promise.all(tenants.map(({ id }) => services.runOutboxes.drop(id, began)));
+  const dropEvents = () => Promise.all(ids.map((id) => services.runOutboxes.drop(id, began)));
   await dropEvents();
-  // The object answers in time even if its deletion takes longer.
-  const gone = await stored(c, () => Promise.all(tenants.map(erase)));
+  const gone = await Promise.all(ids.map((id) => services.tenant(id)(erase)));
   await dropEvents();
-  for (const { id } of tenants) services.memory.forget(id);
-  return deleted(c, { object: 'memory.deleted' }, !gone.includes(false));
+  for (const id of ids) services.memory.forget(id);
+  return !gone.includes(false);
 }

@@ -1,5 +1,5 @@
 /** The routes by which an operator sees and changes callers, and of the inspector's sign-ins. */
-import { BODY_ERRORS, inPath, json, type Operation, query, routes, sent } from '../operation.ts';
+import { BODY_ERRORS, deletion, inPath, json, type Operation, query, routes, sent } from '../operation.ts';
 import { caller, callerChange, callerDeletion, callerPage, overview } from '../schemas/admin.ts';
 import { deletedSession, session, sessionBody } from '../schemas/stored.ts';
 import { CURSOR, LIMIT, PERIOD } from './conversations.ts';
@@ -65,10 +65,7 @@ export const CALLERS: readonly Operation[] = routes(
       summary: 'Deletes a caller with all its data, and refuses its key',
       description: 'Also while the key is in `ACCESS_KEYS`.',
       ...ofOne,
-      answers: {
-        200: json('Everything is deleted.', callerDeletion),
-        202: json('The deletion continues.', callerDeletion),
-      },
+      answers: deletion(callerDeletion),
     },
   },
 );

@@ -81,8 +81,8 @@ const receipt = {
 };
 
 /** The upstream's answer, or what has its headers. */
-const reported = (schema: Shape, events?: Shape, description = "The upstream's answer."): Answer => ({
-  description,
+const reported = (schema: Shape, events?: Shape): Answer => ({
+  description: "The upstream's answer.",
   content: { 'application/json': schema, ...(events && { 'text/event-stream': events }) },
   headers: REPORT_HEADERS,
 });

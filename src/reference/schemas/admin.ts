@@ -3,7 +3,7 @@ import * as z from 'zod';
 import type { Immutable } from '../../lib/immutable.ts';
 import { CALLER_STATES, callerLimitsSchema } from '../../memory/money/caller-schema.ts';
 import { count, deletion, name, page, seconds, tokens } from './common.ts';
-import { lossesSchema, statsByDay, sumsOfDays } from './conversations.ts';
+import { lossesSchema, periodShape, statsByDay } from './conversations.ts';
 
 const PARTS = [
   'bucket',
@@ -152,10 +152,7 @@ name(alert, 'OverviewAlert');
 
 export const overview = z.strictObject({
   object: z.literal('memory.overview'),
-  days: count,
-  from: z.iso.date(),
-  to: z.iso.date().describe('Today (UTC).'),
-  behind_ms: count.describe('How old a request may be without being in the sums yet.'),
+  ...periodShape,
   read: z
     .strictObject({
       active: count.describe('Tenants that were seen in these days.'),
@@ -164,10 +161,6 @@ export const overview = z.strictObject({
       storage_calls: count,
     })
     .describe('What the sums are made from.'),
-  text: z.string().describe('The summary of all callers, as in `GET /v1/stats/summary`.'),
-  lost: count.nullable(),
-  unbilled: count,
-  total: sumsOfDays,
   data: statsByDay.shape.data,
   losses: z.strictObject(lossesSchema),
   alerts: z.array(alert).describe('What does not work comes first.'),

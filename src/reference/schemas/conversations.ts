@@ -167,8 +167,8 @@ export const lossesSchema = {
   ),
 };
 
-export const periodSummary = z.strictObject({
-  object: z.literal('memory.stats.summary'),
+/** What the summaries of a caller and of a deployment share. */
+export const periodShape = {
   days: count,
   from: z.iso.date(),
   to: z.iso.date().describe('Today (UTC).'),
@@ -179,6 +179,11 @@ export const periodSummary = z.strictObject({
     .nullable()
     .describe('Answers with a status of 500 or more, or that the upstream broke off; null: not known.'),
   unbilled: count.describe('Answers that have no complete bill, and are left out of amounts.'),
+};
+
+export const periodSummary = z.strictObject({
+  object: z.literal('memory.stats.summary'),
+  ...periodShape,
   losses: z.strictObject({
     ...lossesSchema,
     largest: z

@@ -3,21 +3,18 @@
  * and deletes one caller, without its key.
  */
 import { limitsFault } from '../../caller-limits.ts';
-import { parseObject } from '../../lib/json.ts';
 import type { CallerLimits } from '../../memory/money/caller-limits.ts';
 import { callerLimitsSchema } from '../../memory/money/caller-schema.ts';
-import { inWords, quote } from '../../memory/strategy/hint.ts';
-import { readBody } from '../../request/body.ts';
+import { inWords } from '../../memory/strategy/hint.ts';
 import { ApiError, invalid } from '../../request/errors.ts';
 import type { Services } from '../../request/services.ts';
 import type { CallerChange } from '../../storage/tenant/callers.ts';
+import { objectIn } from '../any-protocol.ts';
 import type { RouteContext } from '../context.ts';
 import { countIn, type PageSizes } from '../page-size.ts';
 import { deleted, stored } from '../stored.ts';
+import { eraseAll } from '../tenant-data.ts';
 import { isTenantName, type KnownCaller, KnownCallers } from './known-callers.ts';
-
-/** In bytes. */
-const LARGEST_BODY = 64 * 1024;
 
 /** Of a caller that is added here: it is part of a path, and of a list in `ACCESS_KEYS`. */
 const NEW_NAME = /^[\w][\w.@-]{0,63}$/;
@@ -26,7 +23,7 @@ const NEW_NAME = /^[\w][\w.@-]{0,63}$/;
 const KEY_PREFIX = 'precis-';
 const KEY_BYTES = 32;
 
-const FIELDS = ['state', 'limits', 'new_key'] as const;
+const FIELDS = ['state', 'limits', 'new_key'];
 
 /** What a body asks for. What is absent stays, or with `PUT` is as usual. */
 interface AskedChange {
@@ -70,30 +67,17 @@ export async function patchCaller(c: RouteContext): Promise<Response> {
  */
 export async function deleteCaller(c: RouteContext): Promise<Response> {
   const { callers, services, name } = askedFor(c);
-  const gone = await stored(c, async () => {
+  const isGone = await stored(c, async () => {
     const found = await callers.find(name);
     await register(services, found, { state: 'deleted', keyHash: null, limits: null });
-    const began = Date.now();
-    const dropEvents = () => Promise.all(found.tenants.map((id) => services.runOutboxes.drop(id, began)));
-    await dropEvents();
-    const all = await Promise.all(
-      found.tenants.map((id) => services.tenant(id)((stub) => stub.setState('deleted'))),
-    );
-    await dropEvents();
-    for (const id of found.tenants) services.memory.forget(id);
+    const all = await eraseAll(found.tenants, services, (stub) => stub.setState('deleted'));
     await services.register((stub) => stub.callers.unsee(found.tenants));
     return all;
   });
-  return deleted(c, { name, object: 'memory.caller.deleted' }, !gone.includes(false));
+  return deleted(c, { name, object: 'memory.caller.deleted' }, isGone);
 }
 
-interface Asked {
-  readonly services: Services;
-  readonly callers: KnownCallers;
-  readonly name: string;
-}
-
-function askedFor(c: RouteContext): Asked {
+function askedFor(c: RouteContext) {
   const services = c.get('services');
   return { services, callers: new KnownCallers(services), name: c.req.param('name') ?? '' };
 }
@@ -117,7 +101,7 @@ async function foundOrNew(callers: KnownCallers, name: string, { config }: Servi
  */
 async function change(
   c: RouteContext,
-  { services, callers, name }: Asked,
+  { services, callers, name }: ReturnType<typeof askedFor>,
   found: KnownCaller,
   changes: Pick<AskedChange, 'state' | 'limits'>,
   key: string | undefined,
@@ -156,13 +140,8 @@ async function register(
 
 /** @throws ApiError that names the field */
 async function readChange(request: Request): Promise<AskedChange> {
-  const text = new TextDecoder().decode(await readBody(request, null, LARGEST_BODY));
-  const body = parseObject(text === '' ? '{}' : text);
   const form = `The body must be a JSON object of ${FIELDS.join(', ')}`;
-  if (!body) throw new ApiError('invalid_json', `${form}.`);
-  const other = Object.keys(body).find((field) => !(FIELDS as readonly string[]).includes(field));
-  if (other !== undefined) throw invalid(other, `${form}; ${quote(other)} is not one of them.`);
-  const { state, limits, new_key: newKey = false } = body;
+  const { state, limits, new_key: newKey = false } = await objectIn(request, form, FIELDS, '{}');
   if (state !== undefined && state !== 'active' && state !== 'disabled')
     throw invalid('state', "state must be 'active' or 'disabled'; DELETE deletes a caller.");
   if (typeof newKey !== 'boolean') throw invalid('new_key', 'new_key must be true or false.');

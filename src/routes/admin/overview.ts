@@ -16,16 +16,15 @@ import {
   netOf,
   paidOf,
 } from '../../memory/run/day-sums.ts';
-import { lostOf, type Period, summaryText, unbilledOf } from '../../memory/run/period-summary.ts';
+import { type Period, summaryText, unbilledOf } from '../../memory/run/period-summary.ts';
 import { byCost } from '../../memory/run/ranked-conversations.ts';
 import type { ShownOverview } from '../../reference/schemas/admin.ts';
 import { type Services, servicesOf } from '../../request/services.ts';
 import { logNameOf } from '../../storage/conversation/names.ts';
 import type { TenantOverview } from '../../storage/tenant/remote.ts';
-import { TIME_LIMITS } from '../../time-limits.ts';
 import type { RouteContext } from '../context.ts';
-import { type DayRange, daysIn, daysJson, rangeOf, sumsJson } from '../conversations/days.ts';
-import { lossesJson, periodOf } from '../conversations/summary.ts';
+import { type DayRange, daysIn, daysJson, rangeOf } from '../conversations/days.ts';
+import { lossesJson, periodJson, periodOf } from '../conversations/summary.ts';
 import { countIn, type PageSizes } from '../page-size.ts';
 import { stored } from '../stored.ts';
 import { type KnownCaller, KnownCallers } from './known-callers.ts';
@@ -113,7 +112,7 @@ function readCaller(
 }
 
 function overviewJson({ period, byDay, callers, tenants }: ReadOverview, range: DayRange): ShownOverview {
-  const { total, losses, days, from, to } = period;
+  const { total, losses } = period;
   const conversations = callers
     .flatMap(({ name, overviews }) =>
       overviews.flatMap(({ ranked }) => ranked.dearest.map((one) => ({ caller: name, ...one }))),
@@ -122,15 +121,8 @@ function overviewJson({ period, byDay, callers, tenants }: ReadOverview, range: 
     .slice(0, SHOWN);
   return {
     object: 'memory.overview',
-    days,
-    from,
-    to,
-    behind_ms: TIME_LIMITS.sumsMs,
+    ...periodJson(period),
     read: { ...tenants, storage_calls: REGISTER_CALLS + tenants.read },
-    text: summaryText(period),
-    lost: lostOf(total),
-    unbilled: unbilledOf(total),
-    total: sumsJson(total),
     data: daysJson(byDay, range),
     losses: lossesJson(losses),
     alerts: [...alertsOf({ total, callers, now: Date.now() })],

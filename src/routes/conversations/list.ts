@@ -8,7 +8,7 @@ import { idsIn, openingIn } from '../../storage/conversation/names.ts';
 import { ORDERS, OUTCOMES, type Range, SORTS } from '../../storage/tenant/listing.ts';
 import { type Tenant, tenantsOf } from '../../tenant/identity.ts';
 import { type RouteContext, verifiedTenant } from '../context.ts';
-import { countIn, otherCursor, type PageSizes } from '../page-size.ts';
+import { countIn, cursorIn, type PageSizes } from '../page-size.ts';
 import { stored } from '../stored.ts';
 import {
   type CallersQuery,
@@ -38,7 +38,7 @@ export async function listConversations(c: RouteContext): Promise<Response> {
   const limit = countIn(c, 'limit', PAGE);
   const status = oneOf(STATUSES, 'status', c.req.query('status'));
   const query = queryIn((name) => c.req.query(name));
-  const place = placeIn(c.req.query('cursor'), query);
+  const place = placeIn(c, query);
   const { found, next } = await stored(c, () => pageOf(tenants, query, place, limit, status, services));
   return c.json({
     object: 'list',
@@ -148,10 +148,8 @@ function cursorOf({ index, at, value, walk }: Place, { sort }: CallersQuery): st
   return sort === 'created' ? `${index}-${at}` : `${index}-${at}-${value}-${walk}`;
 }
 
-function placeIn(cursor: string | undefined, { sort }: CallersQuery): Place | null {
-  if (cursor === undefined) return null;
-  const [, index, at, value, walk] = /^(\d)-(\d{1,15})(?:-(-?\d{1,16})-(\d))?$/.exec(cursor) ?? [];
-  if (index !== undefined && (value === undefined) === (sort === 'created'))
-    return { index: Number(index), at: Number(at), value: Number(value ?? 0), walk: Number(walk ?? 0) };
-  throw otherCursor();
+function placeIn(c: RouteContext, { sort }: CallersQuery): Place | null {
+  const form = sort === 'created' ? /^(\d)-(\d{1,15})$/ : /^(\d)-(\d{1,15})-(-?\d{1,16})-(\d)$/;
+  const [index, at, value = 0, walk = 0] = (cursorIn(c, form) ?? []).map(Number);
+  return index === undefined || at === undefined ? null : { index, at, value, walk };
 }

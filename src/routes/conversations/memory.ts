@@ -1,11 +1,5 @@
-/**
- * `/v1/conversations/{id}/memory`: a conversation's stored state and settings
- * (docs/design.md#5-routes).
- */
-import { parseObject } from '../../lib/json.ts';
 import { secondsOf } from '../../lib/utc-time.ts';
 import { namesNone } from '../../memory/modes/strategy.ts';
-import { readBody } from '../../request/body.ts';
 import { parsedInjection, parsedStrategy } from '../../request/choose-strategy.ts';
 import { storedConversation } from '../../request/conversation.ts';
 import { ApiError, invalid } from '../../request/errors.ts';
@@ -25,11 +19,9 @@ import type { StoredConversation } from '../../summary/conversation.ts';
 import { readFromEither, type Tenant, tenantsOf } from '../../tenant/identity.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
 import { untilSettled } from '../../view/until-settled.ts';
+import { objectIn } from '../any-protocol.ts';
 import { type RouteContext, verifiedTenant } from '../context.ts';
 import { deleted, deletion, stored } from '../stored.ts';
-
-/** In bytes. A strategy has a few dozen short fields. */
-export const LARGEST_SETTINGS = 64 * 1024;
 
 /** `GET /v1/conversations/{id}/memory`. */
 export async function getMemory(c: RouteContext): Promise<Response> {
@@ -173,14 +165,8 @@ const READ_ONLY = ['id', 'object', 'health', 'conversation_memory', 'memories', 
 
 /** The settings that a body names. @throws ApiError that names the field */
 async function readChanges(request: Request, services: Services): Promise<Partial<Settings>> {
-  const text = new TextDecoder().decode(await readBody(request, null, LARGEST_SETTINGS));
-  const body = parseObject(text);
-  if (!body)
-    throw new ApiError(
-      'invalid_json',
-      'The body must be a JSON object with memory_strategy, memory_injection, or both.',
-    );
-  const { memory_strategy, memory_injection, ...rest } = body;
+  const form = 'The body must be a JSON object with memory_strategy, memory_injection, or both';
+  const { memory_strategy, memory_injection, ...rest } = await objectIn(request, form);
   const fixed = READ_ONLY.find((name) => name in rest);
   if (fixed !== undefined)
     throw invalid(

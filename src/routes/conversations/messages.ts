@@ -9,11 +9,10 @@ import { scanObject } from '../../protocol/json/spans.ts';
 import { storedConversation } from '../../request/conversation.ts';
 import { invalid } from '../../request/errors.ts';
 import { Archive, type ArchivedMessage } from '../../storage/archive/archive.ts';
-import type { SearchPlace } from '../../storage/archive/search.ts';
 import { LONGEST_QUERY } from '../../storage/archive/text.ts';
 import { readFromEither, type Tenant } from '../../tenant/identity.ts';
 import type { RouteContext } from '../context.ts';
-import { countIn, otherCursor, type PageSizes } from '../page-size.ts';
+import { countIn, cursorIn, type PageSizes } from '../page-size.ts';
 import { stored } from '../stored.ts';
 import { notFound, target } from './memory.ts';
 
@@ -29,8 +28,7 @@ export async function listMessages(c: RouteContext): Promise<Response> {
   const { id, user, tenant, services } = await target(c, 'read');
   const limit = countIn(c, 'limit', PAGE);
   const query = queryOf(c.req.query('q'));
-  const cursor = c.req.query('cursor');
-  const read = query === undefined ? listing(limit, cursor) : search(query, limit, cursor);
+  const read = query === undefined ? listing(c, limit) : search(c, query, limit);
   const pageOf = (tenant: Tenant) =>
     read(new Archive(storedConversation(user, { id }, tenant, services), services.bucket, services.log));
   const isNothing = (page: Page | null) => !page?.messages.length;
@@ -66,17 +64,19 @@ interface Page {
 type ReadPage = (archive: Archive) => Promise<Page | null>;
 
 /** @throws ApiError */
-function listing(limit: number, cursor: string | undefined): ReadPage {
-  const after = cursor === undefined ? 0 : Number(partsOf(cursor, /^(\d{1,15})$/)[0]);
+function listing(c: RouteContext, limit: number): ReadPage {
+  const [after = 0] = cursorIn(c, /^(\d{1,15})$/) ?? [];
   return async (archive) => {
-    const page = await archive.list(limit, after);
+    const page = await archive.list(limit, Number(after));
     return page && { messages: page.messages, cursor: page.next === null ? null : String(page.next) };
   };
 }
 
 /** @throws ApiError */
-function search(query: string, limit: number, cursor: string | undefined): ReadPage {
-  const place = cursor === undefined ? null : placeIn(cursor);
+function search(c: RouteContext, query: string, limit: number): ReadPage {
+  const [upTo, after, kind] = cursorIn(c, /^(\d{1,15})-(\d{1,15})(-m)?$/) ?? [];
+  const begin = { upTo: Number(upTo), after: Number(after), byMeaning: kind === BY_MEANING };
+  const place = upTo === undefined ? null : begin;
   return async (archive) => {
     const page = await archive.search(query, limit, place);
     if (!page) return null;
@@ -85,12 +85,6 @@ function search(query: string, limit: number, cursor: string | undefined): ReadP
     const cursor = next && `${next.upTo}-${next.after}${next.byMeaning ? BY_MEANING : ''}`;
     return { messages, cursor, warnings };
   };
-}
-
-/** @throws ApiError */
-function placeIn(cursor: string): SearchPlace {
-  const [upTo, after, kind] = partsOf(cursor, /^(\d{1,15})-(\d{1,15})(-m)?$/);
-  return { upTo: Number(upTo), after: Number(after), byMeaning: kind === BY_MEANING };
 }
 
 /** The end of a cursor of pages that are made by meaning too. */
@@ -115,13 +109,6 @@ function messageJson({ position, created, snippet, json }: ArchivedMessage): Uin
 function wholeJson(json: Uint8Array): Uint8Array[] {
   const isOne = scanObject(json, levels(0)) !== undefined;
   return isOne ? [json] : [encoder.encode('['), json, encoder.encode(']')];
-}
-
-/** The parts of a cursor. @throws ApiError */
-function partsOf(cursor: string, form: RegExp): (string | undefined)[] {
-  const parts = form.exec(cursor);
-  if (parts) return parts.slice(1);
-  throw otherCursor();
 }
 
 function queryOf(value: string | undefined): string | undefined {

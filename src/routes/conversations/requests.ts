@@ -17,23 +17,29 @@ import type { ConversationMemoryStub } from '../../storage/objects.ts';
 import { readFromEither, sha256Hex, type Tenant } from '../../tenant/identity.ts';
 import { anyBody, readAny } from '../any-protocol.ts';
 import { type RouteContext, scopeOf } from '../context.ts';
-import { countIn, otherCursor, type PageSizes } from '../page-size.ts';
+import { countIn, cursorIn, type PageSizes } from '../page-size.ts';
 import { stored } from '../stored.ts';
 import { notFound, type Target, target } from './memory.ts';
 
 const PAGE: PageSizes = { usual: 20, largest: 500 };
 
+/** The number of a request, and the cursor of a list of them. */
+const NUMBER = /^([1-9]\d{0,14})$/;
+
 /** A page of events, newest first, with the sums of all bills of the conversation. */
 export async function listRequests(c: RouteContext): Promise<Response> {
   const named = await target(c, 'read');
   const limit = countIn(c, 'limit', PAGE);
-  const before = placeIn(c.req.query('cursor'));
+  const [before] = cursorIn(c, NUMBER) ?? [];
   // One more shows whether there are more.
   const page = await read(
     c,
     named,
     async (stub) => {
-      const [runs, { bills }] = await Promise.all([stub.events.page(before, limit + 1), stub.standing()]);
+      const [runs, { bills }] = await Promise.all([
+        stub.events.page(before === undefined ? null : Number(before), limit + 1),
+        stub.standing(),
+      ]);
       return runs && { runs, bills };
     },
     (found) => !found?.runs.length,
@@ -69,16 +75,18 @@ export async function getWhy(c: RouteContext): Promise<Response> {
 
 /** The event that a path names. @throws ApiError if it is not kept */
 export async function findRun(c: RouteContext, named: Target): Promise<RunEvent> {
-  const n = numberIn(c.req.param('n') ?? '');
-  const found = await read(
-    c,
-    named,
-    (stub) => stub.events.find(n),
-    (one) => !one,
-  );
+  const text = c.req.param('n') ?? '';
+  if (!NUMBER.test(text)) throw invalid('n', 'The number of a request is 1 or more, as in the list.');
+  const n = Number(text);
+  const find = (stub: ConversationMemoryStub) => stub.events.find(n);
+  const found = await read(c, named, find, (one) => !one);
+  if (found) return found;
   if (found === null) throw notFound(named.id, named.user);
-  if (!found) throw unknownRequest(named.id, n);
-  return found;
+  throw new ApiError(
+    'request_not_found',
+    `The event of request ${n} of the conversation '${named.id}' is not kept; the list has the numbers of all that are.`,
+    'n',
+  );
 }
 
 function onWire<Run extends ListedRun>(run: Run): Run {
@@ -109,25 +117,6 @@ async function read<Found>(
     const unnamed = await readFromEither(tenant, readOf({ hash: id }), isNothing);
     return unnamed === null ? found : unnamed;
   });
-}
-
-function placeIn(cursor: string | undefined): number | null {
-  if (cursor === undefined) return null;
-  if (/^[1-9]\d{0,14}$/.test(cursor)) return Number(cursor);
-  throw otherCursor();
-}
-
-function numberIn(text: string): number {
-  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
-  throw invalid('n', 'The number of a request is 1 or more, as in the list.');
-}
-
-function unknownRequest(id: string, n: number): ApiError {
-  return new ApiError(
-    'request_not_found',
-    `The event of request ${n} of the conversation '${id}' is not kept; the list has the numbers of all that are.`,
-    'n',
-  );
 }
 
 /**

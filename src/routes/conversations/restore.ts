@@ -11,9 +11,10 @@ import { ApiError, invalid } from '../../request/errors.ts';
 import type { ListedMemory, SavedMemory, Settings } from '../../storage/conversation/memories.ts';
 import { NO_TRANSCRIPT } from '../../summary/kept-transcript.ts';
 import type { Tenant } from '../../tenant/identity.ts';
+import { LARGEST_OBJECT } from '../any-protocol.ts';
 import type { RouteContext } from '../context.ts';
 import { stored } from '../stored.ts';
-import { checkSettings, LARGEST_SETTINGS, overviewJson, type Target, target } from './memory.ts';
+import { checkSettings, overviewJson, type Target, target } from './memory.ts';
 import { readOverview } from './sent-overview.ts';
 
 /** In bytes. A hundred summaries of the usual size have one. */
@@ -60,8 +61,8 @@ async function readSaved(request: Request, { id, tenant, services }: Target): Pr
 /** @throws ApiError if a setting is larger than `PATCH` takes it */
 function checkSize(settings: Settings): void {
   for (const [name, value] of Object.entries(settings))
-    if (Buffer.byteLength(JSON.stringify(value)) > LARGEST_SETTINGS)
-      throw invalid(name, `${name} must have at most ${LARGEST_SETTINGS.toLocaleString('en-US')} bytes.`);
+    if (Buffer.byteLength(JSON.stringify(value)) > LARGEST_OBJECT)
+      throw invalid(name, `${name} must have at most ${LARGEST_OBJECT.toLocaleString('en-US')} bytes.`);
 }
 
 /**

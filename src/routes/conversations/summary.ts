@@ -58,21 +58,23 @@ export async function getSummary(c: RouteContext): Promise<Response> {
   if (c.req.path.endsWith('.svg') || accept.includes(SVG))
     return c.body(summaryPicture(text, byDay), 200, PICTURE_HEADERS);
   if (accept.includes('text/plain')) return c.text(`${text}\n`);
-  const { days, from, to, total, losses } = period;
   const losing = overviews.flatMap(({ ranked }) => ranked.losing);
   const answer: PeriodSummary = {
     object: 'memory.stats.summary',
-    days,
-    from,
-    to,
-    behind_ms: TIME_LIMITS.sumsMs,
-    text,
-    total: sumsJson(total),
-    lost: lostOf(total),
-    unbilled: unbilledOf(total),
-    losses: { ...lossesJson(losses), largest: losing.toSorted(byLoss).slice(0, NAMED).map(losingJson) },
+    ...periodJson(period),
+    losses: {
+      ...lossesJson(period.losses),
+      largest: losing.toSorted(byLoss).slice(0, NAMED).map(losingJson),
+    },
   };
   return c.json(answer);
+}
+
+/** What the summaries of a caller and of a deployment share. */
+export function periodJson(period: Period) {
+  const { total, days, from, to } = period;
+  const sums = { lost: lostOf(total), unbilled: unbilledOf(total), total: sumsJson(total) };
+  return { days, from, to, behind_ms: TIME_LIMITS.sumsMs, text: summaryText(period), ...sums };
 }
 
 export function lossesJson(losses: Losses) {
