@@ -8,7 +8,7 @@ import { REF_LENGTH, REF_PATTERN, REF_START } from '../memory/conversation/refs.
 import { continuedBy } from '../protocol/written-bodies.ts';
 import type { Tenant } from '../tenant/identity.ts';
 import type { Call } from './call.ts';
-import { refWriterOf } from './ref-writer.ts';
+import { refWriterOf, type Writing } from './ref-writer.ts';
 
 /**
  * At most this many refs per body are checked. Each costs a few HMACs, and no real conversation has
@@ -30,10 +30,7 @@ const known = new WeakMap<Uint8Array, { readonly tenant: NamingTenant; readonly 
 type NamingTenant = Pick<Tenant, 'refs'>;
 
 /** Notes the refs. Never throws. @param body as it goes upstream, or back to the caller */
-export async function noteNamed(
-  body: Uint8Array,
-  call: Pick<Call, 'request' | 'owner' | 'scope' | 'kept'>,
-): Promise<void> {
+export async function noteNamed(body: Uint8Array, call: Writing & Pick<Call, 'kept'>): Promise<void> {
   const { request, scope, kept } = call;
   const { tenant } = scope.caller;
   if (!tenant) return;
@@ -42,7 +39,7 @@ export async function noteNamed(
   const refs = namedBy(body, tenant, kept && continuedBy(request.bytes, body, kept));
   // A dry run under an invented key may name refs too.
   if (refs.length === 0 || !(await scope.mayStore(tenant))) return;
-  await refWriterOf(tenant, call).use(refs);
+  await refWriterOf(tenant, call).use(refs, (content) => namedBy(content, tenant));
 }
 
 /**

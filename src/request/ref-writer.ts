@@ -8,22 +8,24 @@ import type { Call } from './call.ts';
 import { groupOf } from './conversation.ts';
 import type { RequestScope } from './scope.ts';
 
+/** What the writer needs to know of a call. */
+export interface Writing extends Pick<Call, 'owner' | 'scope'> {
+  readonly request: Pick<Call['request'], 'messages' | 'bytes'>;
+}
+
 const writers = new WeakMap<RequestScope, RefWriter>();
 
 /**
  * The one writer of a request, so that its record of written refs and its limit of parallel writes
  * hold for the whole request.
  */
-export function refWriterOf(tenant: Tenant, call: Pick<Call, 'request' | 'owner' | 'scope'>): RefWriter {
+export function refWriterOf(tenant: Tenant, call: Writing): RefWriter {
   const known = writers.get(call.scope) ?? createWriter(tenant, call);
   writers.set(call.scope, known);
   return known;
 }
 
-function createWriter(
-  tenant: Tenant,
-  { request, owner, scope }: Pick<Call, 'request' | 'owner' | 'scope'>,
-): RefWriter {
+function createWriter(tenant: Tenant, { request, owner, scope }: Writing): RefWriter {
   const { services, waitUntil } = scope;
   const group = groupOf(request.messages, owner, scope);
   const name = group && conversationName(tenant.id, owner.user, group);

@@ -8,11 +8,12 @@ import { scanBody } from '../../protocol/body.ts';
 import { forgetMemory } from '../../request/beliefs.ts';
 import { readBody } from '../../request/body.ts';
 import { ApiError, invalid } from '../../request/errors.ts';
+import { noteNamed } from '../../request/named-refs.ts';
 import type { ListedMemory, SavedMemory, Settings } from '../../storage/conversation/memories.ts';
 import { NO_TRANSCRIPT } from '../../summary/kept-transcript.ts';
 import type { Tenant } from '../../tenant/identity.ts';
 import { LARGEST_OBJECT } from '../any-protocol.ts';
-import type { RouteContext } from '../context.ts';
+import { type RouteContext, scopeOf } from '../context.ts';
 import { stored } from '../stored.ts';
 import { checkSettings, overviewJson, type Target, target } from './memory.ts';
 import { readOverview } from './sent-overview.ts';
@@ -26,12 +27,16 @@ const LARGEST_OVERVIEW = 8 * 1024 * 1024;
  */
 export async function putMemory(c: RouteContext): Promise<Response> {
   const named = await target(c, 'change');
-  const { id, memory, conversation, services } = named;
+  const { id, user, memory, conversation, services } = named;
   const saved = await readSaved(c.req.raw, named);
+  const texts = new TextEncoder().encode(JSON.stringify(saved.memory));
+  const owner = { user, conversation: id, off: [] };
   const overview = await stored(c, async () => {
     forgetMemory(conversation.name, services.memory);
     try {
-      return await memory((stub) => stub.restore(saved));
+      const restored = await memory((stub) => stub.restore(saved));
+      await noteNamed(texts, { request: { messages: [], bytes: texts }, owner, scope: scopeOf(c) });
+      return restored;
     } finally {
       // A request in progress may have remembered what was there before.
       forgetMemory(conversation.name, services.memory);

@@ -134,7 +134,7 @@ export abstract class ConversationMemoryObject<Material>
     exists: () => this.exists(),
     reportedAt: () => this.tables.get('told_at') ?? 0,
     saveReportedAt: (at) => this.tables.set('told_at', at),
-    report: (refs) => this.report(refs),
+    report: () => this.report(),
     ...this.common,
   });
 
@@ -281,8 +281,7 @@ export abstract class ConversationMemoryObject<Material>
   }
 
   async restore(saved: SavedMemory): Promise<Overview> {
-    const refs = [saved.memory?.ref, saved.memory?.transcript_earlier];
-    await this.report(refs.filter((ref) => ref != null));
+    await this.report();
     this.texts.drop();
     this.tables.atOnce(() => this.chain.restore(saved));
     // Reported again, since a deletion may have come in between.
@@ -421,8 +420,8 @@ export abstract class ConversationMemoryObject<Material>
     else await this.clear();
   }
 
-  private report(refs: readonly string[]): Promise<void> {
-    return this.atTenant((stub, name) => stub.note(name, refs));
+  private async report(): Promise<void> {
+    await this.atTenant((stub, name) => stub.note(name, []));
   }
 
   private reportSums(sums: ConversationSums): Promise<void> {

@@ -17,8 +17,8 @@ interface UseReportsPorts {
   /** When it was last reported, in milliseconds since the epoch; 0: never. */
   reportedAt(): number;
   saveReportedAt(at: number): void;
-  /** Reports it, and its refs. @throws StoreError */
-  report(refs: readonly string[]): Promise<void>;
+  /** Reports it. @throws StoreError */
+  report(): Promise<void>;
   readonly now: () => number;
   readonly log: Log;
   waitUntil(work: Promise<void>): void;
@@ -33,7 +33,7 @@ export class UseReports {
 
   /** Runs work that may write. @throws StoreError if the first report fails */
   async writing<Result>(work: () => Result): Promise<Result> {
-    if (this.ports.reportedAt() === 0) await this.ports.report([]);
+    if (this.ports.reportedAt() === 0) await this.ports.report();
     const result = work();
     // The first write is reported twice, since a deletion may have come in between.
     this.reading();
@@ -46,7 +46,7 @@ export class UseReports {
     if (!exists() || now() - reportedAt() < REPORTING_MS) return;
     saveReportedAt(now());
     const failed = (error: unknown) => void logCaught(log, 'warn', 'a use could not be noted', error);
-    waitUntil(report([]).catch(failed));
+    waitUntil(report().catch(failed));
   }
 
   /** A part of the object for other isolates. @param methods what use each of them is */

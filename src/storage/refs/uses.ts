@@ -8,7 +8,7 @@ export class RefUses {
   private readonly call: ObjectCaller<TenantMemoryStub>;
   private readonly reported: Beliefs<true>;
   /** Pending reports, by ref. */
-  private readonly reporting = new Map<string, Promise<void>>();
+  private readonly reporting = new Map<string, Promise<unknown>>();
 
   /**
    * @param conversation see `conversationName`
@@ -25,14 +25,16 @@ export class RefUses {
    *
    * @param refs that the conversation refers to
    * @param written refs that are being written; these are always reported
+   * @returns see `TenantRows.note`
    * @throws if the object fails
    */
-  async note(refs: readonly string[], written: ReadonlySet<string>): Promise<void> {
+  async note(refs: readonly string[], written: ReadonlySet<string>): Promise<readonly string[]> {
     const unreported = [...new Set(refs)].filter(
       (ref) => written.has(ref) || !this.reported.get(this.conversation, ref),
     );
     const reporting = this.report(unreported.filter((ref) => !this.reporting.has(ref)));
-    await Promise.all([reporting, ...unreported.map((ref) => this.reporting.get(ref))]);
+    const [shared] = await Promise.all([reporting, ...unreported.map((ref) => this.reporting.get(ref))]);
+    return shared;
   }
 
   /** When the use reported first was reported, in milliseconds; undefined if one is not known. */
@@ -47,13 +49,14 @@ export class RefUses {
   }
 
   /** Reports refs, even if they have been reported. @throws if the object fails */
-  async report(refs: readonly string[]): Promise<void> {
-    if (refs.length === 0) return;
+  async report(refs: readonly string[]): Promise<readonly string[]> {
+    if (refs.length === 0) return [];
     const reporting = this.call((stub) => stub.note(this.conversation, refs));
     for (const ref of refs) this.reporting.set(ref, reporting);
     try {
-      await reporting;
+      const shared = await reporting;
       for (const ref of refs) this.reported.set(this.conversation, ref, true);
+      return shared;
     } finally {
       for (const ref of refs) this.reporting.delete(ref);
     }

@@ -115,16 +115,23 @@ export class RefWriter {
 
   /**
    * Notes that the refs in a view are in use, wherever they come from: an array may hold earlier
-   * markers. Never throws.
+   * markers. Where they come from another conversation, so is what their contents name, which would
+   * go with that one: a transcript names the one before it. Never throws.
+   *
+   * @param namesIn finds the refs in a content
    */
-  async use(named: readonly string[]): Promise<void> {
+  async use(named: readonly string[], namesIn: (content: Uint8Array) => readonly string[]): Promise<void> {
     const refs = named.filter((ref) => !this.reported.has(ref));
     if (refs.length === 0) return;
     if (!this.relyOnUses(refs)) this.ports.upkeep?.takeTurn();
     const noted = this.reportUses(refs, new Set());
     if (this.ports.retention.isOn)
       await Promise.all(refs.filter((ref) => !this.isKnown(ref)).map((ref) => this.lookAt(ref)));
-    await Promise.all([noted, this.renew(refs)]);
+    const [shared] = await Promise.all([noted, this.renew(refs)]);
+    for (const ref of shared) {
+      const read = await this.ports.store.get(ref).catch(this.failed('a content could not be read'));
+      if (read) await this.use(namesIn(read.content), namesIn);
+    }
   }
 
   private async writeUnknown(contents: readonly StoredContent[]): Promise<void> {
@@ -146,13 +153,17 @@ export class RefWriter {
   private relyOnUses(refs: readonly string[]): boolean {
     const at = this.ports.uses?.reportedAt(refs);
     if (at === undefined) return false;
-    this.ports.upkeep?.rely('uses', at, async () => this.ports.uses?.report(refs));
+    this.ports.upkeep?.rely('uses', at, async () => void (await this.ports.uses?.report(refs)));
     return true;
   }
 
   /** See `RefUses`. */
-  private async reportUses(refs: readonly string[], written: ReadonlySet<string>): Promise<void> {
-    await this.ports.uses?.note(refs, written).catch(this.failed('a use of refs could not be noted'));
+  private async reportUses(
+    refs: readonly string[],
+    written: ReadonlySet<string>,
+  ): Promise<readonly string[]> {
+    const noted = this.ports.uses?.note(refs, written);
+    return (await noted?.catch(this.failed('a use of refs could not be noted'))) ?? [];
   }
 
   /**

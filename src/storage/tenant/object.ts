@@ -118,11 +118,12 @@ export class TenantMemoryObject extends SavedObject implements TenantApi, Regist
     return partOf(this.signOutRows, ['note', 'latest']);
   }
 
-  async note(conversation: string, refs: readonly string[]): Promise<void> {
+  async note(conversation: string, refs: readonly string[]): Promise<readonly string[]> {
     this.refuseDeleted();
-    this.rows.note(conversation, refs);
+    const shared = this.rows.note(conversation, refs);
     this.reportPresence();
     await this.watch();
+    return shared;
   }
 
   noteSums(conversation: string, sums: ConversationSums): void {

@@ -33,7 +33,7 @@ export interface TenantApi extends BackupApi {
   readonly saved: Part<TenantBackup, 'conversationAfter' | 'userAfter' | 'usersOf' | 'takeRefs'>;
 
   /** See `TenantRows`. */
-  note(conversation: string, refs: readonly string[]): Promise<void>;
+  note(conversation: string, refs: readonly string[]): Promise<readonly string[]>;
   /** Sets what a conversation has sent and cost. One that is not known is not noted by this. */
   noteSums(conversation: string, sums: ConversationSums): void;
   /** See `SpendingRows`. */

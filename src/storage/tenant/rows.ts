@@ -4,7 +4,7 @@
  */
 
 import type { ConversationSums } from '../conversation/sum-reports.ts';
-import type { LazyTables, Tables } from '../tables.ts';
+import { AMONG, type LazyTables, type Tables } from '../tables.ts';
 import { type ListPart, type ListPlace, type ListQuery, listConversations } from './listing.ts';
 import { UsageRows } from './usage.ts';
 
@@ -69,8 +69,13 @@ export class TenantRows {
     return this.tables.exists();
   }
 
-  /** Notes that a conversation is in use, and its refs. @param at when, in milliseconds */
-  note(conversation: string, refs: readonly string[], at = this.tables.now()): void {
+  /**
+   * Notes that a conversation is in use, and its refs.
+   *
+   * @param at when, in milliseconds
+   * @returns the refs among these that are new to it, and that another conversation refers to
+   */
+  note(conversation: string, refs: readonly string[], at = this.tables.now()): string[] {
     this.tables.make();
     const { id } = this.tables.one<{ id: number }>(
       `INSERT INTO conversations (name, last_used) VALUES (?, ?)
@@ -79,11 +84,14 @@ export class TenantRows {
       conversation,
       at,
     );
-    this.tables.write(
-      'INSERT OR IGNORE INTO uses (ref, conversation_id) SELECT value, ? FROM json_each(?)',
+    const added = this.tables.column<string>(
+      'INSERT OR IGNORE INTO uses (ref, conversation_id) SELECT value, ? FROM json_each(?) RETURNING ref',
       id,
       refs,
     );
+    if (added.length === 0) return [];
+    const shared = `SELECT DISTINCT ref FROM uses WHERE ref ${AMONG} AND conversation_id <> ?`;
+    return this.tables.column(shared, added, id);
   }
 
   /** Notes that a conversation refers to a content. @returns false if it is not known */

@@ -18,6 +18,7 @@ import {
   refsIn,
   SUMMARIZE,
   SUMMARIZER,
+  start,
   startApp,
   TENANTS,
   watchedBucket,
@@ -425,6 +426,31 @@ describe('deleting a conversation', () => {
     expect((await remove('one')).status).toBe(404);
     expect((await remove('two')).status).toBe(200);
     expect(await objects()).toEqual([]);
+  });
+
+  it.each(['its summary', 'its memory'])('keeps all that a conversation with %s leads to', async (what) => {
+    const { app, id, messages, rounds } = start(SUMMARIZE);
+    const path = (conversation: string) => `/v1/conversations/${encodeURIComponent(conversation)}/memory`;
+    await rounds(1, 11);
+    const shown: Message[] = JSON.parse(app.sent.at(-1)?.body ?? '').messages;
+    const end = shown.findIndex(({ content }) => String(content).startsWith('<session_summary'));
+    const { id: _, ...overview } = (await (await app.request(path(id))).json()) as Message;
+    const other = `after ${id}`;
+    const fields = { conversation_id: other, memory_strategy: what === 'its memory' ? SUMMARIZE : 'none' };
+    if (what === 'its memory')
+      await app.request(path(other), { method: 'PUT', body: JSON.stringify(overview) });
+    const array = what === 'its memory' ? (messages as Message[]) : shown.slice(0, end + 1);
+    await app.chat(body([...array, user(question(12))], fields));
+
+    expect((await app.request(path(id), { method: 'DELETE' })).status).toBe(200);
+
+    const found = refsIn(app.sent.findLast(({ url }) => url.startsWith('http://upstream'))?.body ?? '');
+    for (const ref of found) {
+      const fetched = await app.request(`/v1/refs/${ref}`);
+      expect(fetched.status).toBe(200);
+      for (const named of refsIn(await fetched.text())) if (!found.includes(named)) found.push(named);
+    }
+    expect(found.length).toBeGreaterThan(2);
   });
 
   it('can be done again when its packs could not be forgotten', async () => {
