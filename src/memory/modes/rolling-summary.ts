@@ -4,7 +4,8 @@
  * ready, so nothing is replayed; the rest of the plan is a function of both.
  */
 import * as z from 'zod';
-import { heldMessages } from '../conversation/bonds.ts';
+import { elementAt } from '../../lib/elements.ts';
+import { HeldTokens } from '../conversation/bonds.ts';
 import type { History } from '../conversation/history.ts';
 import { roundsOf } from '../conversation/sequence.ts';
 import { showSummary } from '../edits/shown-summary.ts';
@@ -20,7 +21,7 @@ import type { Replay } from '../replay/frontier.ts';
 import { frontierUnit } from '../replay/rule.ts';
 import type { Trigger } from '../replay/trigger.ts';
 import { count, editing, seconds, summary, summaryTokens } from '../strategy/fields.ts';
-import type { TokenSums } from '../tokens/sums.ts';
+import { type TokenSums, unitSums } from '../tokens/sums.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
 import type { MemoryMode, RecalledPlan, RecallRequest } from './mode.ts';
 import type { BudgetExceeded, Budgets, PlanContext } from './planned.ts';
@@ -103,14 +104,15 @@ function planAround(
   const said = counter.text(memory.text);
   const shortened = (over: number): string =>
     over > 0 ? truncated(memory.text, said - over, counter) : memory.text;
+  const held = heldTokens(history, sums);
   const fitted = (messages: number): Fitted => {
     const verbatim = (end: number): number =>
-      tokensBetween(history, sums, end, messages) + heldTokens(history, sums, end);
+      tokensBetween(history, sums, end, messages) + held(unitAt(history, end));
     const tokens = whole.tokens + verbatim(memory.end);
     const uncut = { text: memory.text, end: memory.end, tokens, over: tokens - budget };
     const { over } = uncut;
     if (over <= 0 || strategy.overflow_policy === 'error') return uncut;
-    const endFor = (rest: number): number => endAfterOldest(history, sums, memory.end, messages, rest);
+    const endFor = (rest: number): number => endAfterOldest(history, sums, held, memory.end, messages, rest);
     // What the policy doesn't name leaves too where the rest would still be over the budget.
     if (strategy.overflow_policy === 'truncate_summary') {
       const text = shortened(over);
@@ -170,11 +172,10 @@ function prefixAt(
   maxTokens: number,
   counter: TokenCounter,
 ): SummarizedPrefix {
-  const next = history.units.findIndex((unit) => unit.first >= end);
   const settings = { summaryTokens: maxTokens, echo: countedEcho(history, counter) };
   const prefixes = new Prefixes(history, sums, settings);
   prefixes.held.arrive(history.messages.length);
-  return { ...prefixes.at(next < 0 ? history.units.length : next), request: undefined };
+  return { ...prefixes.at(unitAt(history, end)), request: undefined };
 }
 
 /** The budget for memory and verbatim messages together, plus the tokens that can't be removed. */
@@ -203,13 +204,16 @@ function rawView(
 ): Pick<RecalledPlan, 'replay' | 'trimmed'> | undefined {
   const before = sums.total;
   const from = afterEcho(history);
-  const endAt = (messages: number): number =>
-    endAfterOldest(history, sums, from, messages, tokensBetween(history, sums, 0, messages) - budget);
+  const held = heldTokens(history, sums);
+  const endAt = (messages: number): number => {
+    const over = tokensBetween(history, sums, 0, messages) - budget;
+    return endAfterOldest(history, sums, held, from, messages, over);
+  };
   const end = endAt(history.messages.length);
   if (end === from) return undefined;
-  const unit = history.units.findIndex(({ first }) => first >= end);
+  const unit = unitAt(history, end);
   const cuts = { turn: unit, step: unit };
-  const freed = tokensBetween(history, sums, from, end) - heldTokens(history, sums, end, from);
+  const freed = tokensBetween(history, sums, from, end) - heldTokens(history, sums, from)(unit);
   const after = before - freed + TRIM_LINE_TOKENS;
   const moved = endAt(history.requestPoints.at(-2)?.messages ?? 0) !== end;
   const stays = { unit, end, request: undefined, first: undefined };
@@ -260,6 +264,7 @@ function afterEcho(history: History): number {
 function endAfterOldest(
   history: History,
   sums: TokenSums,
+  held: (unit: number) => number,
   from: number,
   messages: number,
   over: number,
@@ -267,25 +272,38 @@ function endAfterOldest(
   if (over <= 0) return from;
   const begun = roundsOf(history).filter(({ first }) => first < messages);
   let end = from;
+  let unit = unitAt(history, from);
   let freed = -TRIM_LINE_TOKENS;
-  for (const round of begun.slice(0, -1)) {
+  for (const [index, round] of begun.slice(0, -1).entries()) {
     if (round.end <= from) continue;
     if (freed >= over) break;
-    freed += tokensBetween(history, sums, end, round.end);
-    freed += heldTokens(history, sums, end) - heldTokens(history, sums, round.end);
+    const next = elementAt(history.turns, index + 1);
+    freed += tokensBetween(history, sums, end, round.end) + held(unit) - held(next);
     end = round.end;
+    unit = next;
   }
   return freed > 0 ? end : from;
 }
 
-/** Tokens of messages in a range that stay because their calls or results do. */
-function heldTokens(history: History, sums: TokenSums, end: number, from = 0): number {
-  if (history.bonds.length === 0) return 0;
-  const unit = history.units.findIndex(({ first }) => first >= end);
-  let tokens = 0;
-  for (const message of heldMessages(history, unit < 0 ? history.units.length : unit))
-    if (message >= from) tokens += sums.at(message);
-  return tokens;
+/**
+ * Tokens of the units before one that stay because their calls or results do.
+ *
+ * @param from only the units that begin here or later count
+ */
+function heldTokens(history: History, sums: TokenSums, from = 0): (unit: number) => number {
+  const { bonds, units, messages } = history;
+  if (bonds.length === 0) return () => 0;
+  const tokens = unitSums(history, sums);
+  const tokensOf = (unit: number) => (elementAt(units, unit).first < from ? 0 : tokens.at(unit));
+  const held = new HeldTokens(history, tokensOf);
+  held.arrive(messages.length);
+  return (unit) => held.before(unit);
+}
+
+/** The first unit at a message or after it. */
+function unitAt({ units }: History, message: number): number {
+  const unit = units.findIndex(({ first }) => first >= message);
+  return unit < 0 ? units.length : unit;
 }
 
 /** Replaces a memory of which no line fits. */

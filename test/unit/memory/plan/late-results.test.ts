@@ -245,7 +245,7 @@ describe('a call that waits for its result', () => {
     expect(later?.report.frontier.unit).toBeGreaterThanOrEqual(earlier?.report.frontier.unit ?? 0);
   });
 
-  it.each(['trim', 'summarize', 'auto'] as const)(
+  it.each(['trim', 'summarize', 'auto', 'rolling_summary'] as const)(
     'F25: keeps the replay of %s nearly linear in the units, however many wait',
     (mode) => {
       const asking = (count: number): Message[] =>
