@@ -57,18 +57,27 @@ export function bondsKnownAt({ bonds, units }: History, { messages, units: end }
   return known.length === 0 ? '' : JSON.stringify(known);
 }
 
-/** A bond during a replay. */
-interface GrowingBond {
-  /** The last unit that it waits for. */
-  last: number;
-  readonly members: number[];
+/** Units that stay before frontiers up to another unit, inclusive. */
+interface Stay {
+  until: number;
+  /** Theirs together, in the view. */
+  tokens: number;
 }
 
-/** A unit that stays before frontiers up to another unit, inclusive. */
+/** A bond during a replay. */
+interface GrowingBond {
+  /** Of its units that are in no other bond: until the last unit that it waits for. */
+  readonly stay: Stay;
+  /** Its units that are in others, too. */
+  readonly shared: number[];
+}
+
 interface HeldUnit {
-  until: number;
-  /** Its tokens in the view. */
+  /** In the view. */
   tokens: number;
+  stay: Stay;
+  /** The bond that it is in. Absent: in several. */
+  bond?: GrowingBond | undefined;
 }
 
 /**
@@ -81,7 +90,6 @@ export class HeldTokens {
    * be held.
    */
   private readonly sums: ChangingSums | undefined;
-  /** A unit of several bonds stays as long as the longest one. */
   private readonly held = new Map<number, HeldUnit>();
   private readonly tokensOf: (unit: number) => number;
   /** Further results, latest first. */
@@ -106,10 +114,8 @@ export class HeldTokens {
     for (let next = this.toCome.at(-1); next && next.message < messages; next = this.toCome.at(-1)) {
       this.toCome.pop();
       const { unit, bond } = next;
-      if (unit > bond.last) {
-        bond.last = unit;
-        for (const member of bond.members) this.hold(member, unit);
-      }
+      this.extend(bond.stay, unit);
+      for (const member of bond.shared) this.hold(member, unit);
       this.join(unit, bond);
     }
     return this.before(frontier) - before;
@@ -125,28 +131,49 @@ export class HeldTokens {
     const held = this.held.get(unit);
     if (!held) return;
     held.tokens += more;
-    this.add(unit + 1, held.until, more);
+    held.stay.tokens += more;
+    this.add(unit + 1, held.stay.until, more);
   }
 
   /** First results are expected: the frontier does not pass their calls before they come. */
   private begin({ caller, results, open }: Bond, end: number): (typeof this.toCome)[number][] {
     const expected = results.filter(({ further }) => !further).map(({ unit }) => unit);
-    const bond: GrowingBond = { last: open ? end : Math.max(caller, ...expected), members: [] };
+    const until = open ? end : expected.reduce((last, unit) => Math.max(last, unit), caller);
+    const bond: GrowingBond = { stay: { until, tokens: 0 }, shared: [] };
     for (const unit of [caller, ...expected]) this.join(unit, bond);
     return results.filter(({ further }) => further).map(({ unit, message }) => ({ unit, message, bond }));
   }
 
+  /** A unit of several bonds stays as long as the longest one. */
   private join(unit: number, bond: GrowingBond): void {
-    bond.members.push(unit);
-    this.hold(unit, bond.last);
+    const held = this.held.get(unit);
+    if (!held) {
+      const tokens = this.tokensOf(unit);
+      const { stay } = bond;
+      stay.tokens += tokens;
+      this.held.set(unit, { tokens, stay, bond });
+      this.add(unit + 1, stay.until, tokens);
+      return;
+    }
+    if (held.bond === bond) return;
+    if (held.bond) {
+      held.stay.tokens -= held.tokens;
+      held.stay = { until: held.stay.until, tokens: held.tokens };
+      held.bond.shared.push(unit);
+      held.bond = undefined;
+    }
+    bond.shared.push(unit);
+    this.hold(unit, bond.stay.until);
   }
 
   private hold(unit: number, until: number): void {
-    const held = this.held.get(unit) ?? { until: unit, tokens: this.tokensOf(unit) };
-    this.held.set(unit, held);
-    if (until <= held.until) return;
-    this.add(held.until + 1, until, held.tokens);
-    held.until = until;
+    const held = this.held.get(unit);
+    if (held) this.extend(held.stay, until);
+  }
+
+  private extend(stay: Stay, until: number): void {
+    this.add(stay.until + 1, until, stay.tokens);
+    stay.until = Math.max(stay.until, until);
   }
 
   /** Adds tokens that stay before any frontier between two units, inclusive. */

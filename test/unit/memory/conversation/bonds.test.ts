@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import { ChangingSums } from '../../../../src/lib/prefix-sums.ts';
 import { HeldTokens } from '../../../../src/memory/conversation/bonds.ts';
 import type { Bond, History, Unit } from '../../../../src/memory/conversation/history.ts';
 
@@ -39,5 +40,20 @@ describe('tokens held by bonds', () => {
     held.arrive(7);
     expect(held.before(4)).toBe(10);
     expect(held.before(7)).toBe(0);
+  });
+
+  it('takes as much work for each further result of a call, however many come', () => {
+    const added = vi.spyOn(ChangingSums.prototype, 'add');
+    const workOf = (count: number): number => {
+      added.mockClear();
+      const units = Array.from({ length: count + 1 }, (_, at) => unit(at));
+      const results = units.slice(1).map(({ first }) => ({ unit: first, message: first, further: true }));
+      const history = { bonds: [{ caller: 0, results, open: false }], units } as unknown as History;
+      const held = new HeldTokens(history, () => 10);
+      for (const { first } of units) held.arrive(first + 1);
+      expect([held.before(count), held.before(count + 1)]).toEqual([10 * count, 0]);
+      return added.mock.calls.length;
+    };
+    expect(workOf(800)).toBeLessThan(3 * workOf(400));
   });
 });
