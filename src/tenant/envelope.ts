@@ -171,6 +171,34 @@ export async function tryOpen(
   }
 }
 
+/** A text, encrypted, in characters of base64url. */
+export async function sealText(tenant: Tenant, purpose: EnvelopePurpose, name: string, text: string) {
+  const envelope = await sealBytes(tenant, purpose, name, new Uint8Array(Buffer.from(text)));
+  return Buffer.from(envelope).toString('base64url');
+}
+
+/**
+ * Decrypts a text that was sealed under this secret or the one before.
+ *
+ * @param names under which it may be sealed
+ * @returns undefined if it is damaged, or of another tenant, name or purpose
+ */
+export async function openText(
+  tenant: Tenant,
+  purpose: EnvelopePurpose,
+  names: readonly string[],
+  sealed: string,
+): Promise<string | undefined> {
+  const envelope = new Uint8Array(Buffer.from(sealed, 'base64url'));
+  const sealer = isEnvelope(envelope) ? sealerOf(tenant, envelope) : undefined;
+  if (!sealer) return undefined;
+  for (const name of names) {
+    const text = await tryOpen(sealer, purpose, name, envelope.buffer);
+    if (!(text instanceof Error)) return decoder.decode(text);
+  }
+  return undefined;
+}
+
 function keyOf(purpose: EnvelopePurpose): 'content' | 'compaction' {
   return purpose === 'compaction' ? 'compaction' : 'content';
 }

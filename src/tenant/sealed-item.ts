@@ -8,7 +8,7 @@
  * to the user and conversation that the sealing request names; nobody else can open or make one.
  */
 import { Buffer } from 'node:buffer';
-import { isAnyEnvelope, isEnvelope, sealBytes, sealerOf, tryOpen } from './envelope.ts';
+import { isAnyEnvelope, openText, sealText } from './envelope.ts';
 import type { Tenant } from './identity.ts';
 
 /** The prefix of Precis's items. Items of upstreams begin differently. */
@@ -27,9 +27,7 @@ export interface ItemOwner {
  * @returns the item's opaque text
  */
 export async function sealCompaction(tenant: Tenant, owner: ItemOwner, content: string): Promise<string> {
-  const plain = new Uint8Array(Buffer.from(content));
-  const envelope = await sealBytes(tenant, 'compaction', itemName(owner), plain);
-  return `${SEALED_PREFIX}${Buffer.from(envelope).toString('base64url')}`;
+  return `${SEALED_PREFIX}${await sealText(tenant, 'compaction', itemName(owner), content)}`;
 }
 
 /**
@@ -39,21 +37,12 @@ export async function sealCompaction(tenant: Tenant, owner: ItemOwner, content: 
  * @param sealed with its prefix
  * @returns the content; undefined if the item is damaged or belongs to another owner
  */
-export async function openCompaction(
+export function openCompaction(
   tenant: Tenant,
   owner: ItemOwner,
   sealed: string,
 ): Promise<string | undefined> {
-  const envelope = envelopeOf(sealed);
-  if (!isEnvelope(envelope)) return undefined;
-  const sealer = sealerOf(tenant, envelope);
-  if (!sealer) return undefined;
-  for (const name of namesFor(owner)) {
-    const content = await tryOpen(sealer, 'compaction', name, envelope.buffer);
-    // Else it is damaged, or another owner's.
-    if (!(content instanceof Error)) return new TextDecoder().decode(content);
-  }
-  return undefined;
+  return openText(tenant, 'compaction', namesFor(owner), sealed.slice(SEALED_PREFIX.length));
 }
 
 /**
@@ -64,14 +53,9 @@ export async function openCompaction(
  */
 export function isSealed(sealed: string): boolean {
   if (!sealed.startsWith(SEALED_PREFIX)) return false;
-  const envelope = envelopeOf(sealed);
-  return (
-    isAnyEnvelope(envelope) && `${SEALED_PREFIX}${Buffer.from(envelope).toString('base64url')}` === sealed
-  );
-}
-
-function envelopeOf(sealed: string): Uint8Array<ArrayBuffer> {
-  return new Uint8Array(Buffer.from(sealed.slice(SEALED_PREFIX.length), 'base64url'));
+  const text = sealed.slice(SEALED_PREFIX.length);
+  const envelope = Buffer.from(text, 'base64url');
+  return isAnyEnvelope(envelope) && envelope.toString('base64url') === text;
 }
 
 /** JSON, so that no two owners share a name. */

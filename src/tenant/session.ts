@@ -1,16 +1,5 @@
-/**
- * Sign-ins of the inspector (SECURITY.md). A sign-in holds the secret that was entered, sealed by a
- * key that no tenant has, so that the browser keeps a text from which only this deployment can read
- * the secret:
- *
- *     precis-session-{kept|page}- base64url( envelope of JSON )
- *
- * A _kept_ one lasts, and does nothing but renew the sign-in. A _page_ one is sent in place of the
- * key, and ends after minutes.
- */
-import { Buffer } from 'node:buffer';
 import * as z from 'zod';
-import { isEnvelope, sealBytes, sealerOf, tryOpen } from './envelope.ts';
+import { openText, sealText } from './envelope.ts';
 import type { Tenants } from './identity.ts';
 
 export type SessionUse = 'kept' | 'page';
@@ -39,9 +28,9 @@ const ANY = /^precis-session-(kept|page)-([\w-]+)$/;
 
 /** @returns the text of the sign-in, of the characters of a token (RFC 6750) */
 export async function sealSession(tenants: Tenants, use: SessionUse, session: Session): Promise<string> {
-  const plain = new Uint8Array(Buffer.from(JSON.stringify(session)));
-  const envelope = await sealBytes(tenants.ofDeployment(), 'session', nameOf(use), plain);
-  return `${SESSION_PREFIX}${use}-${Buffer.from(envelope).toString('base64url')}`;
+  const deployment = tenants.ofDeployment();
+  const sealed = await sealText(deployment, 'session', nameOf(use), JSON.stringify(session));
+  return `${SESSION_PREFIX}${use}-${sealed}`;
 }
 
 /**
@@ -56,14 +45,8 @@ export async function openSession(
 ): Promise<Session | undefined> {
   const [, found, sealed = ''] = ANY.exec(text) ?? [];
   if (found !== use) return undefined;
-  const envelope = new Uint8Array(Buffer.from(sealed, 'base64url'));
-  if (!isEnvelope(envelope)) return undefined;
-  const opener = sealerOf(tenants.ofDeployment(), envelope);
-  if (!opener) return undefined;
-  const plain = await tryOpen(opener, 'session', nameOf(use), envelope.buffer);
-  // Damaged, or made for another use.
-  if (plain instanceof Error) return undefined;
-  const { data: session } = sessionSchema.safeParse(JSON.parse(new TextDecoder().decode(plain)));
+  const plain = await openText(tenants.ofDeployment(), 'session', [nameOf(use)], sealed);
+  const { data: session } = sessionSchema.safeParse(plain && JSON.parse(plain));
   return session && now < session.ends ? session : undefined;
 }
 
