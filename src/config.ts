@@ -12,7 +12,8 @@ import { hostnameOf, isPrivateHost, serverOf } from './lib/request-url.ts';
 import type { ModelTables } from './memory/models/terms.ts';
 import { parseStrategy } from './memory/modes/strategy.ts';
 import type { MemoryStrategy } from './memory/modes/table.ts';
-import { readModelPrices, readModelWindows, readTokenFactors } from './model-tables.ts';
+import { modelPrices, modelWindows, tokenFactors } from './model-tables.ts';
+import { jsonText } from './named-entries.ts';
 import { checkOperatorTokens, OPERATOR_TOKEN, OPERATOR_TOKEN_PHRASE } from './operator-tokens.ts';
 import { TIME_LIMITS } from './time-limits.ts';
 import { isOpenAi, type UpstreamApi } from './upstream/api.ts';
@@ -92,7 +93,6 @@ const baseUrl = () =>
   );
 const oneOf = <const Words extends readonly string[]>(...words: Words) =>
   z.enum(words, `one of the strings ${words.map((word) => `"${word}"`).join(', ')}`);
-const jsonText = () => text('a string of JSON');
 
 function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER) {
   const range = most === Number.MAX_SAFE_INTEGER ? `of ${least} or more` : `from ${least} to ${most}`;
@@ -112,7 +112,23 @@ const operatorToken = z.string(OPERATOR_TOKEN_PHRASE).regex(OPERATOR_TOKEN, OPER
 const WEBHOOK_SECRET_PHRASE =
   'at least 24 bytes in base64, with or without a leading whsec_ (`echo "whsec_$(openssl rand -base64 32)"`)';
 
-/** All variables and secrets, as strings, with their defaults. */
+const path = z
+  .string()
+  .regex(/^[^.\s]+(\.[^.\s]+)*$/)
+  .max(200);
+
+/** The shape of `ISOLATION` and of an agent's `isolation`. */
+export const isolationSchema = z.strictObject({
+  user_key: path.optional(),
+  session_key: path.optional(),
+  /** Turns memory off for requests that name no conversation. */
+  require_explicit_key: z.boolean().optional(),
+});
+
+/** Dotted paths into the body that name user and conversation, tried before the usual fields. */
+export type Isolation = Immutable<z.output<typeof isolationSchema>>;
+
+/** All variables and secrets, with their defaults. */
 export const variables = z.object({
   PRECIS_SECRET: secret,
   PRECIS_SECRET_PREVIOUS: secret.optional(),
@@ -124,14 +140,17 @@ export const variables = z.object({
   FORWARDED_HEADERS: text().optional(),
   FORWARDED_ITEMS: text().optional(),
   FORWARDED_TOOLS: text().optional(),
-  CALLER_LIMITS: jsonText().default('{}'),
+  CALLER_LIMITS: text('a string of JSON').default('{}'),
   LIMITS_UNREACHABLE: oneOf('refuse', 'allow').default('refuse'),
   VERIFY_KEYS: oneOf('true', 'false').default('true'),
   UNVERIFIED_READS: oneOf('allow', 'deny').default('deny'),
   LOCAL_TENANT: z.string(TENANT_PHRASE).min(1, TENANT_PHRASE).max(64, TENANT_PHRASE).optional(),
   LOCAL_HOSTS: text().default(''),
   DEFAULT_MEMORY_STRATEGY: text('a string: a mode, or a strategy as JSON').default('none'),
-  ISOLATION: jsonText().default('{}'),
+  ISOLATION: jsonText(
+    isolationSchema,
+    'a JSON object of user_key and session_key (dotted paths into the body) and require_explicit_key',
+  ).prefault('{}'),
   SUMMARIZER_BASE_URL: baseUrl().optional(),
   SUMMARIZER_MODEL: filledText().optional(),
   SUMMARIZER_API_KEY: filledText().optional(),
@@ -149,9 +168,9 @@ export const variables = z.object({
   UPSTREAM_IDLE_TIMEOUT_MS: wholeNumber(1).default(TIME_LIMITS.upstreamIdleMs),
   UPSTREAM_NATIVE_COMPACTION: oneOf('true', 'false').default('false'),
   UPSTREAM_PROMPT_CACHE: oneOf('true', 'false').default('true'),
-  MODEL_PRICES: jsonText().default('[]'),
-  MODEL_WINDOWS: jsonText().default('[]'),
-  TOKEN_FACTORS: jsonText().default('[]'),
+  MODEL_PRICES: modelPrices.prefault('[]'),
+  MODEL_WINDOWS: modelWindows.prefault('[]'),
+  TOKEN_FACTORS: tokenFactors.prefault('[]'),
   RETENTION_DAYS: wholeNumber(1, LONGEST_RETENTION_DAYS).optional(),
   ARCHIVE: oneOf('always', 'asked').default('asked'),
   USER_ARCHIVE: oneOf('on', 'off').default('off'),
@@ -201,7 +220,6 @@ function upstreamsIn(vars: Variables) {
     /** The secret before this one, under which stored data can still be read and deleted. */
     previousSecret: readPreviousSecret(vars),
     upstreamBaseUrl: vars.UPSTREAM_BASE_URL,
-    /** Whether it is OpenAI's own server. */
     upstreamIsOpenAi: isOpenAi(vars.UPSTREAM_BASE_URL),
     anthropicBaseUrl,
     /**
@@ -232,13 +250,11 @@ function upstreamsIn(vars: Variables) {
 function featuresIn(vars: Variables) {
   return {
     defaultStrategy: readDefaultStrategy(vars.DEFAULT_MEMORY_STRATEGY),
-    isolation: readIsolation(vars.ISOLATION),
+    isolation: vars.ISOLATION,
     ...readSummarizers(vars),
-    /** Limit of one call to a summarizer. */
     summarizerTimeoutMs: vars.SUMMARIZER_TIMEOUT_MS,
     /** Unset: archives are searched by words alone. */
     embeddings: readEmbeddings(vars),
-    /** How long a request waits for digests of outputs. */
     digestWaitMs: vars.OFFLOAD_DIGEST_WAIT_MS,
     headersTimeoutMs: vars.UPSTREAM_HEADERS_TIMEOUT_MS,
     idleTimeoutMs: vars.UPSTREAM_IDLE_TIMEOUT_MS,
@@ -246,17 +262,16 @@ function featuresIn(vars: Variables) {
     ownModels: vars.LOCAL_TENANT !== undefined || isPrivateHost(serverOf(vars.UPSTREAM_BASE_URL)),
     /** Whether the upstream does its own compaction in the Responses API. */
     nativeCompaction: vars.UPSTREAM_NATIVE_COMPACTION === 'true',
-    modelPrices: readModelPrices(vars.MODEL_PRICES),
+    modelPrices: vars.MODEL_PRICES,
     /** The deployer's factors for counting. They take precedence over the built-in ones. */
-    tokenFactors: readTokenFactors(vars.TOKEN_FACTORS),
-    modelWindows: readModelWindows(vars.MODEL_WINDOWS),
+    tokenFactors: vars.TOKEN_FACTORS,
+    modelWindows: vars.MODEL_WINDOWS,
     /** Days after which unused data is deleted; undefined: never. */
     retentionDays: vars.RETENTION_DAYS,
     /** Whether every named conversation is archived, whatever its strategy says. */
     archives: vars.ARCHIVE === 'always',
     /** Whether a request that names a user may let its model reach all of the user's archives. */
     userArchives: vars.USER_ARCHIVE === 'on',
-    /** Whether every request is only observed. */
     observe: vars.OBSERVE === 'true',
     /** The share of conversations that are only observed, from 0 to 1. */
     observeShare: vars.OBSERVE_SHARE,
@@ -395,32 +410,6 @@ function readEmbeddings(vars: Variables) {
       'Set EMBEDDINGS_BASE_URL, EMBEDDINGS_MODEL and EMBEDDINGS_API_KEY together, or none of them.',
     );
   return { baseUrl, apiKey, model, windowTokens: vars.EMBEDDINGS_WINDOW_TOKENS };
-}
-
-const path = z
-  .string()
-  .regex(/^[^.\s]+(\.[^.\s]+)*$/)
-  .max(200);
-
-/** The shape of `ISOLATION` and of an agent's `isolation`. */
-export const isolationSchema = z.strictObject({
-  user_key: path.optional(),
-  session_key: path.optional(),
-  /** Turns memory off for requests that name no conversation. */
-  require_explicit_key: z.boolean().optional(),
-});
-
-/** Dotted paths into the body that name user and conversation, tried before the usual fields. */
-export type Isolation = Immutable<z.output<typeof isolationSchema>>;
-
-function readIsolation(text: string): Isolation {
-  try {
-    return isolationSchema.parse(JSON.parse(text));
-  } catch {
-    throw new ConfigError(
-      'ISOLATION is not a JSON object of user_key and session_key (dotted paths into the body) and require_explicit_key.',
-    );
-  }
 }
 
 function readDefaultStrategy(text: string): MemoryStrategy {

@@ -1,13 +1,8 @@
 /** What a deployer says of models in variables: prices, token factors, windows. */
 import * as z from 'zod';
-import { ConfigError } from './config-error.ts';
-import {
-  LARGEST_FACTOR,
-  type ModelWindow,
-  SMALLEST_FACTOR,
-  type TokenFactor,
-} from './memory/models/facts.ts';
-import { type DeployerPrice, HIT_RULES } from './memory/models/schedule.ts';
+import { LARGEST_FACTOR, SMALLEST_FACTOR } from './memory/models/facts.ts';
+import { HIT_RULES } from './memory/models/schedule.ts';
+import { jsonText } from './named-entries.ts';
 
 /** Of each table. */
 const MOST_ROWS = 200;
@@ -44,33 +39,23 @@ const factorSchema = z.strictObject({
   factor: z.number().min(SMALLEST_FACTOR).max(LARGEST_FACTOR),
 });
 
-/** @param others what a row has beside its family. @throws ConfigError */
-function readTable<Row extends z.ZodType>(
-  variable: string,
-  row: Row,
-  text: string,
-  others: string,
-): z.output<Row>[] {
-  try {
-    return z.array(row).max(MOST_ROWS).parse(JSON.parse(text));
-  } catch {
-    throw new ConfigError(
-      `${variable} is not a JSON array of at most ${MOST_ROWS} objects of family (how models' names begin, without a vendor's prefix)${others}.`,
-    );
-  }
+/** @param others what a row has beside its family */
+function table<Row extends z.ZodType>(row: Row, others: string) {
+  return jsonText(
+    z.array(row).max(MOST_ROWS),
+    `a JSON array of at most ${MOST_ROWS} objects of family (how models' names begin, without a vendor's prefix)${others}`,
+  );
 }
 
-/** @throws ConfigError */
-export function readTokenFactors(text: string): readonly TokenFactor[] {
-  const others = ` and factor (their tokens relative to o200k, ${SMALLEST_FACTOR} to ${LARGEST_FACTOR})`;
-  return readTable('TOKEN_FACTORS', factorSchema, text, others);
-}
+export const tokenFactors = table(
+  factorSchema,
+  ` and factor (their tokens relative to o200k, ${SMALLEST_FACTOR} to ${LARGEST_FACTOR})`,
+);
 
-/** @throws ConfigError */
-export function readModelPrices(text: string): readonly DeployerPrice[] {
-  const others = `, fresh and cached (dollars per million input tokens, 0 ≤ cached ≤ fresh, 0 < fresh), and optionally written, output, step (above: input tokens; input, output: factors from 1 to 100) and hits (${HIT_RULES.join(', ')})`;
-  return readTable('MODEL_PRICES', priceSchema, text, others);
-}
+export const modelPrices = table(
+  priceSchema,
+  `, fresh and cached (dollars per million input tokens, 0 ≤ cached ≤ fresh, 0 < fresh), and optionally written, output, step (above: input tokens; input, output: factors from 1 to 100) and hits (${HIT_RULES.join(', ')})`,
+);
 
 const windowSchema = z.strictObject({
   family,
@@ -78,8 +63,7 @@ const windowSchema = z.strictObject({
   output: z.int().positive().max(LARGEST_WINDOW).optional(),
 });
 
-/** @throws ConfigError */
-export function readModelWindows(text: string): readonly ModelWindow[] {
-  const others = `, window (tokens, ${SMALLEST_WINDOW} to ${LARGEST_WINDOW}) and optionally output (the longest answer in tokens)`;
-  return readTable('MODEL_WINDOWS', windowSchema, text, others);
-}
+export const modelWindows = table(
+  windowSchema,
+  `, window (tokens, ${SMALLEST_WINDOW} to ${LARGEST_WINDOW}) and optionally output (the longest answer in tokens)`,
+);
