@@ -35,7 +35,6 @@ export class Webhooks {
     this.ports = ports && { wait: pause, ...ports };
   }
 
-  /** Whether anything is sent. */
   get isOn(): boolean {
     return this.ports !== undefined;
   }

@@ -26,12 +26,10 @@ const MOST_TAKEN = 0.6;
  * gets no entry.
  */
 export class HashTable {
-  /** The number of entries. */
   size = 0;
   /** Low, high, and the number plus one, of each slot; zeros if it is free. */
   private slots: Int32Array = new Int32Array(BUCKET_WORDS);
 
-  /** Bytes of memory. */
   get bytes(): number {
     return this.slots.byteLength;
   }

@@ -19,7 +19,6 @@ export class Latest<Subject extends object, Result> {
     return result;
   }
 
-  /** The latest result; undefined without one. */
   last(subject: Subject): Result | undefined {
     return this.made.get(subject)?.result;
   }

@@ -68,7 +68,6 @@ export class TenantLru<Value> {
     };
   }
 
-  /** See `Cache`. */
   get(tenant: string, key: string): Value | undefined {
     const young = this.young.get(tenant)?.get(key);
     if (young !== undefined) return young;
@@ -77,7 +76,6 @@ export class TenantLru<Value> {
     return old;
   }
 
-  /** See `Cache`. */
   set(tenant: string, key: string, value: Value): void {
     const bytes = this.bytesOf(key, value);
     if (bytes > this.generation) {
@@ -94,7 +92,6 @@ export class TenantLru<Value> {
     this.bytes += bytes;
   }
 
-  /** See `Cache`. */
   delete(tenant: string, key: string): void {
     const entries = this.young.get(tenant);
     const value = entries?.get(key);

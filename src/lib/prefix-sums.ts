@@ -15,7 +15,6 @@ export class PrefixSums {
     this.sums.push(this.total + value);
   }
 
-  /** The number of values. */
   get length(): number {
     return this.sums.length - 1;
   }

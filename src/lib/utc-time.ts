@@ -1,4 +1,4 @@
-/** Times, days and months. On the wire, times are in whole seconds since 1970. */
+/** Times: on the wire in whole seconds since 1970, else in milliseconds; days and months in UTC. */
 
 /** A time in UTC, for code that reads no clock. */
 export interface UtcTime {
@@ -50,8 +50,6 @@ export function utcTimeOf(date: Date): UtcTime {
   const day = date.toISOString().slice(0, 'YYYY-MM-DD'.length);
   return { day, weekday: date.getUTCDay(), hour: date.getUTCHours() };
 }
-
-/** Times on the wire are in whole seconds since 1970, those inside in milliseconds. */
 
 /** @param milliseconds since 1970 */
 export function secondsOf(milliseconds: number): number {

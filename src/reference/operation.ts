@@ -36,7 +36,6 @@ export interface Operation {
   readonly method: Method;
   /** With names in braces: `/v1/refs/{ref}`. */
   readonly path: string;
-  /** The `operationId`. */
   readonly id: string;
   readonly group: Group;
   /** A line without a full stop. */
@@ -53,7 +52,6 @@ export interface Operation {
     /** The body of the example. */
     readonly example: unknown;
   };
-  /** By status. */
   readonly answers: Readonly<Record<number, Answer>>;
   /** Codes beside the codes of all routes with this access. */
   readonly errors?: readonly ErrorCode[];

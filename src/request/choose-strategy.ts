@@ -49,11 +49,9 @@ export interface ChosenStrategy {
    * write blocks.
    */
   readonly blocks: BlocksRequest | undefined;
-  /** Whether to put the report into the body of the answer. */
   readonly report: boolean;
   /** Whether the deployer has every named conversation archived. */
   readonly archives: boolean;
-  /** Warnings about the strategy. */
   readonly warnings: readonly Warning[];
 }
 

@@ -17,7 +17,6 @@ export class ContentCaches {
   private readonly memory: Isolate;
   private readonly tenant: string;
 
-  /** @param tenant its id */
   constructor(memory: Isolate, tenant: string) {
     this.memory = memory;
     this.tenant = tenant;
@@ -43,7 +42,6 @@ export class ContentCaches {
     };
   }
 
-  /** Extractive digests. */
   get digests(): Cache<string> {
     return this.memory.of('digests').of(this.tenant);
   }

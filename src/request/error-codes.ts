@@ -8,7 +8,6 @@ interface ErrorFacts {
   readonly status: number;
   /** OpenAI's (https://platform.openai.com/docs/guides/error-codes). */
   readonly type: string;
-  /** When it is answered. */
   readonly when: string;
 }
 

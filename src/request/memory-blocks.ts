@@ -59,7 +59,6 @@ export class TenantBlocks {
     return this.services.tenant(this.tenant.id)((stub) => stub.blocks.change(change));
   }
 
-  /** Deletes a block with all its versions. */
   async delete(label: string, expected?: ExpectedVersion): Promise<Deleted> {
     const deleteFrom = ({ id }: Tenant, version: ExpectedVersion) =>
       this.services.tenant(id)((stub) => stub.blocks.delete(label, version));

@@ -14,7 +14,6 @@ import { shutdownDate } from '../upstream/shutdown-dates.ts';
 const NOTICE_MS = 60 * DAY_MS;
 
 interface RetiringModel {
-  /** Where the deployment names it. */
   readonly setting: string;
   readonly model: string;
   /** The first day without it (YYYY-MM-DD). It may have passed. */

@@ -18,12 +18,9 @@ export interface RequestScope {
   readonly services: Services;
   /** The request unchanged. */
   readonly incoming: Request;
-  /** The API that it speaks. */
   readonly api: UpstreamApi;
-  /** The agent in its path. */
   readonly agent: Agent | undefined;
   readonly caller: Caller;
-  /** Caches for the caller's contents. */
   readonly caches: ContentCaches;
   readonly headers: Headers;
   readonly waitUntil: WaitUntil;
@@ -50,7 +47,6 @@ export interface RequestScope {
  */
 const SESSION_HEADERS = ['x-conversation-id', 'x-session-id', 'session-id'];
 
-/** What the context of a request is made from. */
 type Origin = Pick<RequestScope, 'services' | 'incoming' | 'api' | 'agent' | 'trace' | 'named' | 'waitUntil'>;
 
 /** @throws ApiError `invalid_api_key` */

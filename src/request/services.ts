@@ -43,7 +43,6 @@ export interface AppEnv {
   Bindings: Env;
   Variables: {
     services: Services;
-    /** The API that the request speaks. */
     api: UpstreamApi;
     /** The agent in the base URL. */
     agent: Agent | undefined;

@@ -9,7 +9,6 @@ import type { Protocol } from '../protocol/protocol.ts';
 import type { Call } from './call.ts';
 import { ApiError } from './errors.ts';
 
-/** Where a caller finds errors. */
 type ErrorPlace = 'events' | 'http';
 
 const STREAM_ERRORS = 'x-memory-stream-errors';

@@ -45,7 +45,6 @@ export function getRefTool(c: RouteContext): Response {
   return c.json(definitionOf('retrieve_ref'));
 }
 
-/** `DELETE /v1/refs/{ref}`. */
 export async function deleteRef(c: RouteContext): Promise<Response> {
   const { tenant, ref, services } = await target(c, 'change');
   services.memory.of('refs').delete(tenant.id, ref);

@@ -21,7 +21,6 @@ type WaitUntil = (work: Promise<unknown>) => void;
 export interface ExporterPorts {
   /** The collector's base URL: `/v1/traces` is below it. */
   readonly endpoint: string;
-  /** Sent with each message. They may hold a secret. */
   readonly headers: Readonly<Record<string, string>>;
   readonly log: Log;
   /** Called with the number of spans that are lost. */

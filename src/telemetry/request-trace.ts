@@ -33,7 +33,6 @@ interface Asked {
   readonly stream?: boolean;
 }
 
-/** What is known of an answer when it begins. */
 interface Reported {
   readonly report: Report;
   readonly protocol: string;
@@ -105,12 +104,10 @@ export class RequestTrace {
     return this.parent === undefined;
   }
 
-  /** Notes what the body asks for. */
   asks(asked: Asked): void {
     this.asked = { ...asked, model: shortName(asked.model) };
   }
 
-  /** Notes the report of the answer. */
   reports(reported: Reported): void {
     this.reported = reported;
   }
@@ -120,7 +117,6 @@ export class RequestTrace {
     if (name !== UPSTREAM) this.parts.push({ name, start, end });
   };
 
-  /** A call of the model begins. */
   calling(url: string): ModelCall {
     const call = new ModelCall({ ...this.own, spanId: newId(8) }, url, this.isRecorded, this.options.now);
     this.calls.push(call);
@@ -234,9 +230,10 @@ export class ModelCall {
   readonly url: string;
   /** The header `traceparent` for the upstream; undefined if the caller's is sent unchanged. */
   readonly traceparent: string | undefined;
-  private counted: RunUsage | undefined;
+  /** A code, or a status. Undefined if the call was answered completely. */
+  error: string | undefined;
+  private usage: RunUsage | undefined;
   private model: string | undefined;
-  private fault: string | undefined;
   private readonly context: TraceContext;
   private readonly now: () => number;
   private readonly start: number;
@@ -250,18 +247,9 @@ export class ModelCall {
     this.start = now();
   }
 
-  get usage(): RunUsage | undefined {
-    return this.counted;
-  }
-
-  /** A code, or a status. Undefined if the call was answered completely. */
-  get error(): string | undefined {
-    return this.fault;
-  }
-
   /** The answer is there. @param model the one that has answered, if the answer says so */
   answered(usage: RunUsage | undefined, model: string | undefined): void {
-    this.counted = usage;
+    this.usage = usage;
     this.model = shortName(model);
     this.end();
   }
@@ -270,11 +258,10 @@ export class ModelCall {
   end(error?: string): void {
     if (this.until !== undefined) return;
     this.until = this.now();
-    this.fault = error;
+    this.error = error;
   }
 
   span(below: Pick<Span, 'traceId' | 'parentSpanId'>, attributes: Attributes): Span {
-    const { usage } = this;
     const model = attributes['gen_ai.request.model'];
     return {
       ...below,
@@ -286,7 +273,7 @@ export class ModelCall {
       attributes: {
         ...attributes,
         'gen_ai.response.model': this.model,
-        ...usageAttributes(usage),
+        ...usageAttributes(this.usage),
       },
       hasFailed: this.error !== undefined,
     };

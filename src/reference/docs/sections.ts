@@ -3,7 +3,6 @@
 export interface Section {
   /** The file's name without `.md`. */
   readonly page: string;
-  /** The page's first heading. */
   readonly title: string;
   readonly heading: string;
   readonly anchor: string;
@@ -61,8 +60,6 @@ function withoutBlockMarks(line: string): string {
     .replace(/(?<!\\)\|/g, ' ')
     .replaceAll('\\|', '|');
 }
-
-/** The anchors of headings, by the rule of GitHub, so that a link works there and here. */
 
 /** The anchor of a heading's text, by the rule of GitHub, so that a link works there and here. */
 export function anchorOf(heading: string): string {

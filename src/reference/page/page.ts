@@ -112,7 +112,6 @@ function parametersOf({ parameters }: Placed, { components }: ApiDocument): Html
   }</details>`;
 }
 
-/** Parameters or headers. */
 function fieldList(fields: readonly JsonSchema[]): Html {
   return html`<dl>${fields.map(
     ({ name, description, schema, in: place, required }) =>

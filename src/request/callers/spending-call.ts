@@ -52,7 +52,6 @@ export class SpendingCall {
     over(spendOf(undefined, scheduleOf(), { input: estimated.input, output: this.unseen() }));
   }
 
-  /** An answer begins. */
   begins(answer: Response): void {
     if (this.call.isVector) return;
     this.size = new AnswerSize(isEventStream(answer));

@@ -202,7 +202,6 @@ export class Spending {
     if (fault === 'price') throw unpriced(model, 'memory_strategy.summarizer_model');
   }
 
-  /** Whether a model may be asked. */
   allows(model: string): boolean {
     return allowsModel(this.limits, model);
   }

@@ -33,7 +33,6 @@ interface AskedChange {
   readonly newKey: boolean;
 }
 
-/** `GET /v1/admin/callers/{name}`. */
 export async function getCaller(c: RouteContext): Promise<Response> {
   const { callers, name } = askedFor(c);
   return c.json(await stored(c, async () => callers.shown(await callers.find(name))));

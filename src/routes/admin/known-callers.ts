@@ -105,7 +105,6 @@ export class KnownCallers {
     throw new ApiError('caller_not_found', `There is no caller '${name}'.`, 'name');
   }
 
-  /** A caller that does not exist yet. */
   newCaller(name: string): KnownCaller {
     const tenants = this.idsOf(name);
     return { name, kind: 'access_key', tenants, isConfigured: false, registered: undefined, seen: [] };

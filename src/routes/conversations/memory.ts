@@ -23,7 +23,6 @@ import { objectIn } from '../any-protocol.ts';
 import { type RouteContext, verifiedTenant } from '../context.ts';
 import { deleted, deletion, stored } from '../stored.ts';
 
-/** `GET /v1/conversations/{id}/memory`. */
 export async function getMemory(c: RouteContext): Promise<Response> {
   const named = await target(c, 'read');
   return c.json(overviewJson(named.id, await overviewOfTarget(c, named)));

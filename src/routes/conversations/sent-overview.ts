@@ -26,7 +26,6 @@ interface OverviewFault {
   readonly message: string;
 }
 
-/** What a body says. */
 interface SentOverview {
   readonly settings: Settings;
   /** The version with the newest text, its times in milliseconds; null if there is none. */
@@ -44,7 +43,6 @@ const LONGEST_NAME = 64;
 
 const IGNORED = z.unknown().optional();
 
-/** The members of a body. */
 export const sentOverviewSchema = once(() =>
   z.strictObject({
     memory_strategy: z.unknown(),

@@ -68,7 +68,6 @@ export function getInspector({ env }: RouteContext): Response {
   return page(inspectorPage({ keyOptional: env.LOCAL_TENANT !== undefined }));
 }
 
-/** `GET /inspect/{file}` */
 export async function getInspectorFile(c: RouteContext): Promise<Response> {
   const name = c.req.param('file') ?? '';
   files ??= load();

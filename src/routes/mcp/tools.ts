@@ -192,7 +192,6 @@ async function userOfSession(
   return found !== undefined && OF_CLAUDE_CODE.test(found) ? found : undefined;
 }
 
-/** How many contents are opened for one list. */
 export const MOST_OPENED = 200;
 
 /** Stored bytes that are open at once for one list. A larger content is open alone. */
