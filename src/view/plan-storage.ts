@@ -17,8 +17,11 @@ import type { ViewCall } from './made-view.ts';
 /** The contents of a plan, by segment. */
 const contentsOfPlans = new Latest<Plan, readonly (readonly StoredContent[])[]>();
 
-/** The longest session name in metadata, in characters. */
-const LONGEST_SESSION = 256;
+/**
+ * Of the names in metadata, in characters: R2 takes 8 KiB of it. Some gateways put signatures into
+ * the ids of calls, which have any length.
+ */
+const LONGEST_NAME = 256;
 
 export class PlanStorage {
   private readonly plan: Plan;
@@ -33,7 +36,7 @@ export class PlanStorage {
     this.tenant = tenant;
     this.scope = scope;
     this.writer = refWriterOf(tenant, call);
-    this.conversation = (owner.conversation ?? scope.session)?.slice(0, LONGEST_SESSION);
+    this.conversation = (owner.conversation ?? scope.session)?.slice(0, LONGEST_NAME);
   }
 
   isWritten(ref: string): boolean {
@@ -85,8 +88,8 @@ function contentsOf(
         ref,
         text: () => content().text,
         metadata: () => ({
-          tool_name: removal.tool,
-          tool_call_id: removal.callId,
+          tool_name: removal.tool.slice(0, LONGEST_NAME),
+          tool_call_id: removal.callId.slice(0, LONGEST_NAME),
           content_type: content().type,
           tokens: removal.tokens,
           bytes: removal.bytes,

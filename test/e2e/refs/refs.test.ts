@@ -17,9 +17,9 @@ const long = linesAbout('a long file', 6_000);
 
 const refs = { text: '', json: '', long: '' };
 
-/** Sends the outputs to be compacted. Returns their refs. */
-async function store(outputs: string[]): Promise<string[]> {
-  const messages = conversationOf(outputs);
+/** Sends the outputs to be compacted. Returns their refs. @param ids how the ids of calls begin */
+async function store(outputs: string[], ids = 'call'): Promise<string[]> {
+  const messages = JSON.parse(JSON.stringify(conversationOf(outputs)).replaceAll('"call_', `"${ids}_`));
   const body = { model: 'gpt-4.1-mini', messages, memory_strategy: COMPACT_OLD_TURNS, memory_report: true };
   const { memory } = (await (await deployment.chat(body)).json()) as WithMemory;
   const stored = memory?.refs.map(({ ref }) => ref) ?? [];
@@ -41,6 +41,12 @@ async function errorOf(response: Response): Promise<unknown> {
 }
 
 describe('GET /v1/refs/{ref}', () => {
+  it('gives the output of a call whose id is longer than what R2 keeps beside it', async () => {
+    const output = linesAbout('a call with a long id');
+    const [ref = ''] = await store([output], 'x'.repeat(9_000));
+    expect(await (await get(ref)).text()).toBe(output);
+  });
+
   it('gives the content and its type, and lets no browser do anything with it', async () => {
     // `content-length` is the content's length only if no server on the way compresses it.
     const response = await get(refs.text, {}, { headers: { 'accept-encoding': 'identity' } });
