@@ -33,22 +33,18 @@ export async function soon<Value>(milliseconds: number, work: Promise<Value>): P
   }
 }
 
-const LATE = Symbol();
-
 /**
  * The result of `work` in storage.
  *
  * @throws what it rejects with; StoreError if it takes longer than this many milliseconds
  */
 export async function within<Value>(milliseconds: number, work: Promise<Value>): Promise<Value> {
-  const limit = after(milliseconds);
-  try {
-    const value = await Promise.race([work, limit.over.then(() => LATE)]);
-    if (typeof value === 'symbol') throw new StoreError(new Error(`no answer within ${milliseconds} ms`));
-    return value as Value;
-  } finally {
-    limit.clear();
-  }
+  const done = await soon(
+    milliseconds,
+    work.then((value) => ({ value })),
+  );
+  if (!done) throw new StoreError(new Error(`no answer within ${milliseconds} ms`));
+  return done.value;
 }
 
 /**

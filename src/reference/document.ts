@@ -219,12 +219,8 @@ function errorAnswer(codes: readonly ErrorCode[], speaks: Operation['speaks']): 
 function addStrategies(components: Components, { modes }: ApiParts): void {
   const schemas = MODE_NAMES.map((mode) => {
     const name = `${mode.replace(/(?:^|_)(\w)/g, (_, first: string) => first.toUpperCase())}Strategy`;
-    const { properties, ...rest } = components.convert(modes[mode].schema, 'input');
-    const described = mapValues(properties as Record<string, JsonSchema>, (field, key) => {
-      const whole = inWords({ ...field, description: STRATEGY_FIELDS[key as keyof typeof STRATEGY_FIELDS] });
-      return key === 'mode' ? whole : nullable(whole);
-    });
-    components.add(name, { ...rest, description: MODES[mode], properties: described });
+    const schema = describedMembers(components.convert(modes[mode].schema, 'input'), STRATEGY_FIELDS);
+    components.add(name, { ...schema, description: MODES[mode] });
     return own(name);
   });
   const name = { type: 'string', enum: MODE_NAMES, description: 'The name of a mode, with its defaults.' };
@@ -237,8 +233,8 @@ function addStrategies(components: Components, { modes }: ApiParts): void {
 function addFields(components: Components, parts: ApiParts): void {
   const { memoryInjection, memoryBlocks, memorySummary, sentMemory } = parts;
   const input = (schema: z.ZodType): JsonSchema => components.convert(schema, 'input');
-  components.add('MemoryInjection', describedMembers(input(memoryInjection), INJECTION_FIELDS));
-  components.add('MemoryBlocks', describedMembers(input(memoryBlocks), BLOCKS_FIELDS));
+  components.add('MemoryInjection', describedChoice(input(memoryInjection), INJECTION_FIELDS));
+  components.add('MemoryBlocks', describedChoice(input(memoryBlocks), BLOCKS_FIELDS));
   components.add('MemorySummary', input(memorySummary));
   components.describe('MemorySummary', 'The `summary` of an earlier report (`ReportedSummary`).');
   // The members are described where `GET` answers them.
@@ -268,17 +264,21 @@ function addFields(components: Components, parts: ApiParts): void {
   });
 }
 
-/** A choice of values, with the members of the objects described. Null is a member's default. */
-function describedMembers(choice: JsonSchema, meanings: Readonly<Record<string, string>>): JsonSchema {
+type Meanings = Readonly<Record<string, string>>;
+
+/** A choice of values, of which the objects are described. */
+function describedChoice(choice: JsonSchema, meanings: Meanings): JsonSchema {
   const { anyOf } = choice as { anyOf: readonly JsonSchema[] };
-  const described = anyOf.map((one) => {
-    const { properties, required = [] } = one;
-    if (properties === undefined) return one;
-    const members = mapValues(properties as Record<string, JsonSchema>, (member, key) => {
-      const whole = inWords({ ...member, description: meanings[key] ?? '' });
-      return (required as readonly string[]).includes(key) ? whole : nullable(whole);
-    });
-    return { ...one, properties: members };
+  return { ...choice, anyOf: anyOf.map((one) => describedMembers(one, meanings)) };
+}
+
+/** A schema with the members of an object described. Null is a member's default. */
+function describedMembers(schema: JsonSchema, meanings: Meanings): JsonSchema {
+  const { properties, required = [] } = schema;
+  if (properties === undefined) return schema;
+  const members = mapValues(properties as Record<string, JsonSchema>, (member, key) => {
+    const whole = inWords({ ...member, description: meanings[key] ?? '' });
+    return (required as readonly string[]).includes(key) ? whole : nullable(whole);
   });
-  return { ...choice, anyOf: described };
+  return { ...schema, properties: members };
 }

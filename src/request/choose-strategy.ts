@@ -154,8 +154,8 @@ export interface FoundSettings extends Settings {
 }
 
 interface StoredSettings extends Pick<FoundSettings, 'withoutUser'> {
-  readonly strategy?: MemoryStrategy;
-  readonly injection?: Injection | 'off';
+  readonly strategy?: MemoryStrategy | undefined;
+  readonly injection?: Injection | 'off' | undefined;
   /** Whether all stored settings are valid. */
   readonly isWhole: boolean;
 }
@@ -173,12 +173,7 @@ function readStored(
     const strategy = memory_strategy === null ? undefined : parsedStrategy(memory_strategy);
     if (strategy) checkSummarizer(strategy, services);
     const injection = memory_injection === null ? undefined : parsedInjection(memory_injection);
-    return {
-      ...(strategy ? { strategy } : {}),
-      ...(injection ? { injection } : {}),
-      isWhole: true,
-      ...elsewhere,
-    };
+    return { strategy, injection, isWhole: true, ...elsewhere };
   } catch (error) {
     logCaught(services.log, 'warn', "a conversation's settings are no longer valid", error);
     return { isWhole: false, ...elsewhere };

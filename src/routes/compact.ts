@@ -110,8 +110,17 @@ async function compacted<Read extends ModelRequest>(
     encoder.encode(`,"memory":${JSON.stringify(report)}}`),
   ]);
   if (!dryRun) scope.waitUntil(noteNamed(array, call));
+  return viewAnswer(body, { ...made, report }, life);
+}
+
+/** The answer with a view. @param body its JSON */
+export function viewAnswer(
+  body: string | Uint8Array<ArrayBuffer>,
+  { report, view, refused = [] }: MadeView,
+  life: CallLife,
+): Response {
   const response = new Response(body, { headers: { 'content-type': 'application/json' } });
-  life.settled({ plan: { report, view: made.view, refused: made.refused ?? [] } });
+  life.settled({ plan: { report, view, refused } });
   life.answered(response, report);
   return response;
 }

@@ -22,7 +22,7 @@ import { answerQuery, parseQuery } from '../retrieval/query.ts';
 import { storesOf } from '../storage/refs/store.ts';
 import type { Tenant } from '../tenant/identity.ts';
 import { isOfOpenAi } from './any-protocol.ts';
-import { viewAlone } from './compact.ts';
+import { viewAlone, viewAnswer } from './compact.ts';
 import { type RouteContext, scopeOf, verifiedTenant } from './context.ts';
 import { CHAT, MESSAGES } from './models.ts';
 import { stored } from './stored.ts';
@@ -40,7 +40,7 @@ export async function compress(c: RouteContext): Promise<Response> {
   life.reads(call, 'compaction');
   return life.through(async () => {
     const made = await viewAlone(call, { force: false, dryRun: false });
-    const { report, view, refused = [] } = made;
+    const { report, view } = made;
     const { tenant } = scope.caller;
     const { json, hashes } = compressedMessages(request, view, (ref) => tenant?.refs.owns(ref) === true);
     scope.waitUntil(noteNamed(new TextEncoder().encode(json), call));
@@ -54,11 +54,7 @@ export async function compress(c: RouteContext): Promise<Response> {
       ccr_hashes: hashes,
       memory: report,
     };
-    const body = `{"messages":${json},${JSON.stringify(facts).slice(1)}`;
-    const response = new Response(body, { headers: { 'content-type': 'application/json' } });
-    life.settled({ plan: { report, view, refused } });
-    life.answered(response, report);
-    return response;
+    return viewAnswer(`{"messages":${json},${JSON.stringify(facts).slice(1)}`, made, life);
   });
 }
 

@@ -1,5 +1,5 @@
 /** `GET /v1/deployment`: the deployment's configuration without secrets (docs/inspector.md). */
-import { type Env, VARIABLES, type VariableName } from '../config.ts';
+import { VARIABLES, type VariableName } from '../config.ts';
 import { VERSION } from '../lib/version.ts';
 import { MODES } from '../memory/modes/strategy.ts';
 import { RETIRED_VARIABLES } from '../memory/strategy/retired.ts';
@@ -42,28 +42,26 @@ const SHOWN: ReadonlySet<VariableName> = new Set([
 
 export async function getDeployment(c: RouteContext): Promise<Response> {
   await verifiedTenant(c, 'read');
+  const { env } = c;
   const services = c.get('services');
-  const retiring = await retiringModels(services.config, Date.now());
-  const caller = identifiedBy(c.req.raw.headers, services, c.get('api'));
-  const facts: DeploymentFacts = { ...factsOf(c.env, services), caller, retiring: [...retiring] };
-  return c.json(facts);
-}
-
-function factsOf(env: Env, { config, agents }: Services): Omit<DeploymentFacts, 'caller' | 'retiring'> {
-  return {
+  const { config, agents } = services;
+  const facts: DeploymentFacts = {
     object: 'memory.deployment',
     version: VERSION,
     modes: [...MODES],
     agents: [...agents.keys()],
     access: accessOf(config),
+    caller: identifiedBy(c.req.raw.headers, services, c.get('api')),
     default_strategy: { ...config.defaultStrategy },
     metrics: config.metricsToken !== undefined,
+    retiring: [...(await retiringModels(config, Date.now()))],
     retired_variables: RETIRED_VARIABLES.filter((name) => name in env),
     variables: VARIABLES.map((name) => {
       const value = env[name];
       return { name, set: value !== undefined, value: SHOWN.has(name) ? (value ?? null) : null };
     }),
   };
+  return c.json(facts);
 }
 
 function accessOf({ access, localTenant }: Services['config']): DeploymentFacts['access'] {

@@ -26,10 +26,7 @@ const KEY_BYTES = 32;
 const FIELDS = ['state', 'limits', 'new_key'];
 
 /** What a body asks for. What is absent stays, or with `PUT` is as usual. */
-interface AskedChange {
-  readonly state?: 'active' | 'disabled' | undefined;
-  /** Null: the configuration's. */
-  readonly limits?: CallerLimits | null | undefined;
+interface AskedChange extends Pick<CallerChange, 'state' | 'limits'> {
   readonly newKey: boolean;
 }
 
@@ -102,7 +99,7 @@ async function change(
   c: RouteContext,
   { services, callers, name }: ReturnType<typeof askedFor>,
   found: KnownCaller,
-  changes: Pick<AskedChange, 'state' | 'limits'>,
+  changes: Pick<CallerChange, 'state' | 'limits'>,
   key: string | undefined,
 ): Promise<Response> {
   if (found.kind === 'tenant' && (changes.limits || key !== undefined))
@@ -116,7 +113,7 @@ async function change(
   const isSet = found.isConfigured || key !== undefined;
   const keyHash = isSet ? { keyHash: key ? (services.tenants.hashesOfKey(key)[0] ?? null) : null } : {};
   const shown = await stored(c, async () => {
-    await register(services, found, { ...definedOf(changes), ...keyHash });
+    await register(services, found, { ...changes, ...keyHash });
     const { state } = changes;
     if (state)
       await Promise.all(found.tenants.map((id) => services.tenant(id)((stub) => stub.setState(state))));
@@ -144,19 +141,18 @@ async function readChange(request: Request): Promise<AskedChange> {
   if (state !== undefined && state !== 'active' && state !== 'disabled')
     throw invalid('state', "state must be 'active' or 'disabled'; DELETE deletes a caller.");
   if (typeof newKey !== 'boolean') throw invalid('new_key', 'new_key must be true or false.');
-  return { state, limits: readLimits(limits), newKey };
+  return {
+    newKey,
+    ...(state === undefined ? {} : { state }),
+    ...(limits === undefined ? {} : { limits: readLimits(limits) }),
+  };
 }
 
-function readLimits(limits: unknown): CallerLimits | null | undefined {
-  if (limits === undefined || limits === null) return limits;
+function readLimits(limits: unknown): CallerLimits | null {
+  if (limits === null) return null;
   const read = callerLimitsSchema.safeParse(limits, { error: inWords });
   if (read.success) return read.data;
   throw invalid('limits', `limits ${limitsFault(read.error)}.`);
-}
-
-/** Only what is there: the register keeps what is absent. */
-function definedOf({ state, limits }: Pick<AskedChange, 'state' | 'limits'>): Partial<CallerChange> {
-  return { ...(state === undefined ? {} : { state }), ...(limits === undefined ? {} : { limits }) };
 }
 
 function makeKey(): string {

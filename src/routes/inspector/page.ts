@@ -13,12 +13,7 @@ interface PageFacts {
 export function inspectorPage({ keyOptional }: PageFacts): string {
   const script = '<script type="module" src="inspect/inspector.js"></script>';
   const body = '<div id="app"></div><noscript><p>The inspector needs JavaScript.</p></noscript>';
-  return documentOf(
-    'Precis inspector',
-    `${script}`,
-    body,
-    `data-key="${keyOptional ? 'optional' : 'needed'}"`,
-  );
+  return documentOf('Precis inspector', script, body, ` data-key="${keyOptional ? 'optional' : 'needed'}"`);
 }
 
 /** What the front page says of this deployment. */
@@ -107,7 +102,7 @@ ${members.join('')}    "conversation_id": "first",
 
 function documentOf(title: string, head: string, body: string, attributes: string): string {
   return `<!doctype html>
-<html lang="en"${attributes === '' ? '' : ` ${attributes}`}>
+<html lang="en"${attributes}>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
