@@ -16,7 +16,6 @@ import {
   type SummarizedPrefix,
 } from '../memory/edits/summarize.ts';
 import type { Schedule } from '../memory/models/schedule.ts';
-import { summarizerAmount } from '../memory/money/amounts.ts';
 import type { TokenUsage } from '../memory/plan/report.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import { BYTES_PER_TOKEN } from '../protocol/answers/answer-size.ts';
@@ -25,7 +24,7 @@ import type { CompactionRange } from '../protocol/model-request.ts';
 import type { Memory } from '../storage/conversation/memories.ts';
 import type { CallGuard } from '../upstream/call-guard.ts';
 import { askModel, type ModelFault, type ModelServer, type Toll } from '../upstream/model-client.ts';
-import { LONGEST_ANSWER, leastRoom, NO_USAGE } from './summarizer.ts';
+import { billed, LONGEST_ANSWER, leastRoom, NO_USAGE } from './summarizer.ts';
 import type { Progress } from './writer.ts';
 
 /**
@@ -206,7 +205,7 @@ export async function askCompaction(
   for (let attempt = 1; progress.goesOn(); attempt++) {
     const answered = await ask(call, guard);
     if (answered.ok) {
-      usage = plus(usage, billed(answered.value.usage, call));
+      usage = plus(usage, billed(answered.value.usage, call.schedule));
       return { made: checked(answered.value, call, counter), usage };
     }
     const { code, again, cause, afterMs = 0 } = answered.reason;
@@ -231,7 +230,7 @@ async function ask(call: CompactionCall, guard: CallGuard): Promise<Result<Compa
     most: () => ({ input: Math.ceil(body.length / BYTES_PER_TOKEN), output: leastRoom(model) }),
     endOf: (answer) => {
       const read = readCompaction(answer);
-      return read ? billed(read.usage, call) : 'unknown';
+      return read ? billed(read.usage, schedule) : 'unknown';
     },
   };
   const answered = await askModel(server, limits, toll, async (client, signal) => {
@@ -242,11 +241,6 @@ async function ask(call: CompactionCall, guard: CallGuard): Promise<Result<Compa
   if (!answered.ok) return answered;
   const answer = readCompaction(answered.value);
   return answer ? { ok: true, value: answer } : { ok: false, reason: { code: 'malformed', again: false } };
-}
-
-function billed(usage: CompactionAnswer['usage'], { schedule }: CompactionCall): TokenUsage {
-  const total_tokens = usage.prompt_tokens + usage.completion_tokens;
-  return { ...usage, total_tokens, cost: summarizerAmount(usage, schedule) };
 }
 
 function checked(

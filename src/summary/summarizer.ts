@@ -6,6 +6,7 @@
 import { Buffer } from 'node:buffer';
 import type OpenAI from 'openai';
 import { APIError } from 'openai';
+import { asObject, asString } from '../lib/json.ts';
 import { serverOf } from '../lib/request-url.ts';
 import type { Result } from '../lib/result.ts';
 import { reasoningOf } from '../memory/models/reasoning-effort.ts';
@@ -14,8 +15,8 @@ import { summarizerAmount } from '../memory/money/amounts.ts';
 import type { TokenUsage } from '../memory/plan/report.ts';
 import { BYTES_PER_TOKEN } from '../protocol/answers/answer-size.ts';
 import { textIn } from '../protocol/chat/words.ts';
+import { countedUsage } from '../protocol/messages/usage.ts';
 import type { CallGuard } from '../upstream/call-guard.ts';
-import { askMessages } from '../upstream/messages-model.ts';
 import { askModel, type ModelFault, type ModelServer, type Toll } from '../upstream/model-client.ts';
 import type { Prompt } from './text/prompt.ts';
 
@@ -89,11 +90,14 @@ export function askSummarizer(
   const limits = { timeoutMs, longestAnswer: LONGEST_ANSWER };
   if (target.speaks === 'messages') {
     const { reasons } = reasoningOf(model);
-    const asked = { model, max_tokens: answerRoom(target, maxTokens), ...prompt };
+    const { system, user: content } = prompt;
+    const messages = [{ role: 'user', content }];
+    const asked = { model, max_tokens: answerRoom(target, maxTokens), system, messages };
     const effort = reasons ? [effortOf({ output_config: { effort: 'low' } })] : [];
     return askModel(target, limits, tollOf(target, prompt, maxTokens), async (client, signal) => {
-      const ask = (more: object) => askMessages(client, { ...asked, ...more }, signal);
-      return readAnswer(await askWith(effort, ask), target.schedule);
+      const ask = (more: object) =>
+        client.post<unknown>('/messages', { body: { ...asked, ...more }, signal });
+      return readMessage(await askWith(effort, ask), target.schedule);
     });
   }
   const settings = settingsOf(target, maxTokens);
@@ -203,19 +207,37 @@ function readAnswer(
   // Some servers have reasoning in the total alone (`protocol/answers/usage-tail.ts`).
   const completion_tokens = Math.max(usage?.completion_tokens ?? 0, total_tokens - prompt_tokens);
   const { cached_tokens = 0, cache_write_tokens = 0 } = prompt_tokens_details ?? {};
-  const counted = { prompt_tokens, completion_tokens, cached_tokens, cache_write_tokens };
   return {
     // Mistral's models that reason answer in parts.
     text: textIn(choice?.message?.content),
     finishReason: choice?.finish_reason ?? null,
     toolCalls: (choice?.message?.tool_calls?.length ?? 0) + (choice?.message?.function_call ? 1 : 0),
-    usage: {
-      prompt_tokens,
-      completion_tokens,
-      total_tokens: prompt_tokens + completion_tokens,
-      ...(cached_tokens > 0 ? { cached_tokens } : {}),
-      ...(cache_write_tokens > 0 ? { cache_write_tokens } : {}),
-      cost: summarizerAmount(counted, schedule),
-    },
+    usage: billed(
+      {
+        prompt_tokens,
+        completion_tokens,
+        ...(cached_tokens > 0 ? { cached_tokens } : {}),
+        ...(cache_write_tokens > 0 ? { cache_write_tokens } : {}),
+      },
+      schedule,
+    ),
   };
+}
+
+/** The same over Messages (https://platform.claude.com/docs/en/api/messages). */
+function readMessage(message: unknown, schedule: Schedule | undefined): SummarizerAnswer {
+  const { content, stop_reason, usage } = asObject(message);
+  const isWhole = stop_reason === 'end_turn' || stop_reason === 'stop_sequence';
+  const counted = countedUsage({ input_tokens: 0, ...asObject(usage) });
+  const finishReason = isWhole ? 'stop' : asString(stop_reason);
+  return { text: textIn(content), finishReason, toolCalls: 0, usage: billed(counted, schedule) };
+}
+
+/** The usage of one call, with its price. */
+export function billed(
+  usage: Omit<TokenUsage, 'total_tokens' | 'cost'>,
+  schedule: Schedule | undefined,
+): TokenUsage {
+  const total_tokens = usage.prompt_tokens + usage.completion_tokens;
+  return { ...usage, total_tokens, cost: summarizerAmount(usage, schedule) };
 }

@@ -40,11 +40,7 @@ it('no other package, and no binding, asks a model', () => {
     /^import [^;]*? from '(?:openai|@anthropic-ai\/sdk|ai|undici|node:https?)(?:\/[^']*)?'/m,
   );
   // Types, and errors of the one client.
-  expect(importing).toEqual([
-    'summary/summarizer.ts',
-    'upstream/messages-model.ts',
-    'upstream/model-client.ts',
-  ]);
+  expect(importing).toEqual(['summary/summarizer.ts', 'upstream/model-client.ts']);
   expect(filesWith(/\bnew OpenAI\(/)).toEqual(['upstream/model-client.ts']);
   expect(filesWith(/\benv\.AI\b|\bnew WebSocket\(|cloudflare:sockets/)).toEqual([]);
 });
