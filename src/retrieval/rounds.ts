@@ -7,12 +7,11 @@
 
 import { AT_ONCE, fewAtOnce } from '../lib/slots.ts';
 import type { WrittenBlock } from '../memory/plan/report.ts';
-import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
+import type { AnswerFormat, SaidAnswer } from '../protocol/answers/answer-format.ts';
 import { type ToolCall, type ToolResult, type ToolTurn, withLine } from '../protocol/answers/tool-turn.ts';
 import { leftToCaller } from '../protocol/tool-choice.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
 import { MOST_CALLS, TOO_MANY } from './refusals.ts';
-import type { EndedAnswer, RoundsKeeper } from './rounds-keeper.ts';
 
 /** Appended to the results of the last round. Later requests may show it with these results. */
 const LAST =
@@ -157,4 +156,28 @@ export class Rounds {
   abandon(): void {
     this.left.abort();
   }
+}
+
+/** The end of a caller's answer. */
+export interface EndedAnswer {
+  /** Undefined if it is not complete, or says nothing that a client sends back. */
+  readonly said: SaidAnswer | undefined;
+  /** Whether each call of Precis's tools has got content, or a definite word that there is none. */
+  readonly isSettled: boolean;
+}
+
+/** Where the rounds of one answer are kept. */
+export interface RoundsKeeper {
+  /**
+   * Takes the messages that a further request has more than the one before: JSON, separated by
+   * commas. Begins to write them, and never throws.
+   */
+  add(messages: string): void;
+  /**
+   * Keeps the rounds of the caller's answer, which waits for it before its last event; undefined if
+   * there is nothing to wait for. Never rejects.
+   *
+   * @param answer how it has ended
+   */
+  keep(answer: EndedAnswer): Promise<void> | undefined;
 }

@@ -5,12 +5,15 @@ import type { Removal } from '../memory/edits/removal.ts';
 import type { SummarizedPrefix } from '../memory/edits/summarize.ts';
 import type { AutoStrategy } from '../memory/modes/auto-settings.ts';
 import type { SummarizeStrategy } from '../memory/modes/summarize.ts';
+import { sha256Hex } from '../tenant/identity.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
 import type { Retries } from './attempts.ts';
+import type { SummaryPorts } from './conversation.ts';
 import type { SummaryRange } from './material.ts';
 import { type TextTerms, termsOfAll } from './order.ts';
 import { hintsOf, strategyHash } from './strategy-hash.ts';
-import { echoOf } from './text/entries.ts';
+import { echoOf, entriesOf } from './text/entries.ts';
+import { withProven } from './text/proven.ts';
 import { type KnownSummary, newest } from './writer.ts';
 
 /** For a request that waits: quick retries, and none after the wait. */
@@ -73,4 +76,32 @@ function priorOf({ history, held, strategy, prefix }: PrefixNeed): KnownSummary 
   const echoed = echoOf(history);
   if (!strategy.incremental) return echoed;
   return newest(held && held.end < prefix.end ? held : undefined, echoed);
+}
+
+/**
+ * The text of a summary as it is shown instead of a prefix. A function of the text and of the array
+ * up to the request that showed it first.
+ */
+export async function provenText(
+  text: string,
+  { history, prefix, boundaries }: PrefixNeed,
+  { digests, encoding, counting }: SummaryPorts,
+): Promise<string> {
+  const { end, since, limit } = prefix;
+  if (since === undefined || since <= end) return text;
+  // The hash leaves out the preamble, which shifts the indices.
+  const { prefixHash } = boundaries.at(since);
+  const key = `proven ${prefixHash} ${since} ${end} ${limit} ${encoding} ${sha256Hex(text)}`;
+  const known = digests.get(key);
+  if (known !== undefined) return known;
+  const { counter } = await counting();
+  const shown = withProven({
+    text,
+    covered: entriesOf(history, 0, end, 'readable'),
+    later: entriesOf(history, end, since, 'readable'),
+    maxTokens: limit,
+    counter,
+  });
+  digests.set(key, shown);
+  return shown;
 }

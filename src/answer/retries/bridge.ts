@@ -6,10 +6,10 @@ import { asObject, asObjects, asString, type JsonObject, parseObject } from '../
 import { says } from '../../protocol/bridges/chat-fields.ts';
 import type { Call } from '../../request/call.ts';
 import { isRefused, noteLongestAnswer, noteRefused } from '../../request/model-refusals.ts';
-import { refusesThinking } from '../../upstream/bound-thinking.ts';
 import { mayBeTooLong } from '../../upstream/too-long.ts';
 import type { BridgedCall } from '../bridge/bridged-call.ts';
 import { isOnlyWay } from '../bridge/route.ts';
+import { refusesThinking } from './bound-thinking.ts';
 import type { BodyPart, NextAttempt, Retry } from './retry.ts';
 
 /** An error in OpenAI's form. Only its own words count: the rest may repeat the request. */

@@ -4,7 +4,7 @@
  * items of its kind in the conversation.
  */
 import type { View } from '../../memory/plan/view.ts';
-import { kindsNamedIn } from '../../protocol/responses/refused-items.ts';
+import { kindsNamedIn } from '../../protocol/responses/hosted-output.ts';
 import type { Call } from '../../request/call.ts';
 import { conversationOfCall } from '../../request/conversation.ts';
 import { isOfRequest } from '../../upstream/too-long.ts';

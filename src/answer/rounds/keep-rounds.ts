@@ -16,7 +16,7 @@ import { type MessageReader, readMessages } from '../../protocol/read-messages.t
 import type { Call } from '../../request/call.ts';
 import { conversationOfCall, namedByAnswer } from '../../request/conversation.ts';
 import { upstreamCompacts } from '../../request/native-compaction.ts';
-import type { EndedAnswer, RoundsKeeper } from '../../retrieval/rounds-keeper.ts';
+import type { EndedAnswer, RoundsKeeper } from '../../retrieval/rounds.ts';
 import type { NewRounds } from '../../storage/conversation/kept-rounds.ts';
 import { roundsIn } from '../../storage/conversation/sealed-objects.ts';
 import type { SealedBucket } from '../../storage/sealed-bucket.ts';

@@ -4,6 +4,7 @@ import { within } from '../../lib/time-limit.ts';
 import { logCaught } from '../../log.ts';
 import { readHistory, type Unit } from '../../memory/conversation/history.ts';
 import type { Message } from '../../memory/conversation/message.ts';
+import type { Entry } from '../../memory/conversation/passage.ts';
 import { refOfBlock } from '../../memory/conversation/session-summary.ts';
 import { outputRef } from '../../memory/edits/compact.ts';
 import { hostedRef } from '../../memory/edits/hosted.ts';
@@ -14,11 +15,12 @@ import type { Call } from '../../request/call.ts';
 import { describeRefs, isWanted, type Listable, MOST_LISTED, readList } from '../../retrieval/list-refs.ts';
 import { STORAGE_FAILED } from '../../retrieval/shelf.ts';
 import { RefStore, storesOf, storesWith } from '../../storage/refs/store.ts';
+import { parseTranscriptHead } from '../../summary/kept-transcript.ts';
 import { outputEntry } from '../../summary/text/entries.ts';
+import { beginningOf, textIn } from '../../summary/text/transcript.ts';
 import { readFromEither, type Tenant } from '../../tenant/identity.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
 import type { MadeView } from '../../view/made-view.ts';
-import { findInTranscripts, type Output } from './in-transcripts.ts';
 
 /** How many refs are looked for in storage before a list is cut. */
 const MOST_LOOKED = 4 * MOST_LISTED;
@@ -170,4 +172,49 @@ function listableOf(
       isShown: false,
     };
   return { ...named, ref: outputRef(message, refs), tokens: counter.content(message), isShown: false };
+}
+
+/** How many transcripts are read; each names the one before it. */
+const MOST_READ = 8;
+
+/** In characters. The beginning of an output that is looked for, after its tool and call. */
+const LOOKED_FOR = 1_000;
+
+/** An output, as a transcript would have it. */
+export interface Output extends Pick<Entry, 'role' | 'tool' | 'text'> {
+  /** Whether it is a part of an answer, and so has no entry of its own. */
+  readonly isPart?: true;
+}
+
+/**
+ * The transcript of each output that only the one of a summary or of trimmed messages holds, newest
+ * first.
+ *
+ * @param refs of the transcripts that the view names, newest first
+ * @param read the text of a ref; undefined if it is gone. @throws if storage fails
+ */
+export async function findInTranscripts<Looked extends Output>(
+  outputs: readonly Looked[],
+  refs: readonly string[],
+  read: (ref: string) => Promise<string | undefined>,
+): Promise<ReadonlyMap<Looked, string>> {
+  const found = new Map<Looked, string>();
+  const looked = new Set<string>();
+  let left = outputs.filter(({ text }) => text.trim() !== '');
+  for (let waiting = [...refs]; waiting.length > 0 && left.length > 0; ) {
+    const ref = waiting.shift() ?? '';
+    if (looked.has(ref)) continue;
+    if (looked.size === MOST_READ) break;
+    looked.add(ref);
+    const transcript = await read(ref);
+    if (transcript === undefined) continue;
+    for (const output of left) {
+      const begins = output.isPart ? textIn(output.text, LOOKED_FOR) : beginningOf(output, LOOKED_FOR);
+      if (transcript.includes(begins)) found.set(output, ref);
+    }
+    left = left.filter((output) => !found.has(output));
+    const { earlier } = parseTranscriptHead(transcript);
+    if (earlier !== undefined) waiting = [earlier, ...waiting];
+  }
+  return found;
 }

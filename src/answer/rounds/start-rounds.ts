@@ -9,9 +9,11 @@ import { FETCH_NAMES } from '../../memory/edits/repeats.ts';
 import { measureOf, type TokenMeasure } from '../../memory/models/facts.ts';
 import { termsOf } from '../../memory/models/terms.ts';
 import { actingStrategy, budgetsOf, edits, tokenMeasure } from '../../memory/modes/strategy.ts';
+import type { Report } from '../../memory/plan/report.ts';
 import type { View } from '../../memory/plan/view.ts';
 import type { AnswerFormat } from '../../protocol/answers/answer-format.ts';
 import type { ToolCall } from '../../protocol/answers/tool-turn.ts';
+import type { ModelRequest } from '../../protocol/model-request.ts';
 import { type MessageReader, readMessages } from '../../protocol/read-messages.ts';
 import { archiveWithArray } from '../../request/archive.ts';
 import type { Call } from '../../request/call.ts';
@@ -28,10 +30,10 @@ import { answerSearch, type Searched, type SearchScope } from '../../retrieval/s
 import { STORAGE_FAILED } from '../../retrieval/shelf.ts';
 import { BlockWriter, type Written } from '../../retrieval/write-blocks.ts';
 import type { Tenant } from '../../tenant/identity.ts';
+import { type LearnedLimit, roomIn } from '../../upstream/learned-limits.ts';
 import type { MadeView } from '../../view/made-view.ts';
 import type { OfferedTools } from '../../view/offer-tools.ts';
 import { answerList } from './listed-refs.ts';
-import { type ModelRoom, retrievalRoom, type SentRequest } from './retrieval-room.ts';
 
 /**
  * @param sent a request with Precis's tools
@@ -177,4 +179,56 @@ function heldResults(view: Pick<View, 'rounds'> | undefined, api: MessageReader)
     }
   }
   return held;
+}
+
+/**
+ * Tokens reserved for an answer that the caller has not limited, and their largest share of the
+ * window.
+ */
+const ANSWER_TOKENS = 4_000;
+const ANSWER_SHARE = 0.25;
+/** Share of the rest that is used, since the upstream's tokenizer may count more than Precis's. */
+const TAKEN = 0.9;
+
+/** A request as it was sent. */
+export interface SentRequest {
+  readonly request: Pick<ModelRequest, 'answerTokens'>;
+  readonly body: Uint8Array;
+  readonly report: Report;
+  /** Tokens sent outside of the view. */
+  readonly addedTokens: number;
+  /** Counts the view, if its byte count was small enough not to need it before. */
+  count(): Promise<Report>;
+}
+
+/** What a model accepts, in tokens. */
+export interface ModelRoom {
+  readonly window: number;
+  /** The most input, where that is less than the window. */
+  readonly input?: number | undefined;
+}
+
+/**
+ * How many tokens retrieval may add, so that the request still fits the model's window: all rounds
+ * share nine tenths of what view and answer leave in it, or in a learned limit. 0 or less if there
+ * is no room.
+ *
+ * @param limit what the upstream is known to accept
+ */
+export async function retrievalRoom(
+  sent: SentRequest,
+  { window, input = window }: ModelRoom,
+  limit: LearnedLimit | undefined,
+): Promise<number> {
+  const { answerTokens } = sent.request;
+  const answer = answerTokens || Math.min(ANSWER_TOKENS, window * ANSWER_SHARE);
+  const most = Math.min(window - answer, input, limit ? roomIn(limit, answerTokens) : window);
+  return Math.floor((most - (await tokensOf(sent, most))) * TAKEN);
+}
+
+/** A token count is at most the number of bytes, so a short body is not counted. */
+async function tokensOf({ body, report, addedTokens, count }: SentRequest, most: number): Promise<number> {
+  if (!report.tokens && body.length <= most / 2) return body.length;
+  const { tokens } = report.tokens ? report : await count();
+  return tokens ? tokens.after + addedTokens : body.length;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { dataHeadOf } from '../../../src/protocol/data-url.ts';
+import { dataHeadOf } from '../../../src/protocol/held-media.ts';
 import { bridged, user } from './bridges/messages/bridged.ts';
 
 describe('a data URL', () => {

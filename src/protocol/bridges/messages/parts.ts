@@ -7,7 +7,7 @@ import { wordsOf } from '../../../lib/elements.ts';
 import { asObject, asObjects, asString, isObject, type JsonObject } from '../../../lib/json.ts';
 import { inputText } from '../../call-input.ts';
 import { isThinking } from '../../chat/reasoning.ts';
-import { dataHeadOf } from '../../data-url.ts';
+import { dataHeadOf } from '../../held-media.ts';
 import { MARK_FIELD } from '../../messages/block.ts';
 import { hasOthers, says } from '../chat-fields.ts';
 

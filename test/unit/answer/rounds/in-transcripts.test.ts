@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { findInTranscripts, type Output } from '../../../../src/answer/rounds/in-transcripts.ts';
+import { findInTranscripts, type Output } from '../../../../src/answer/rounds/listed-refs.ts';
 
 /** The output of a call of the tool of these transcripts. */
 const output = (n: number, text = `The output ${n}.`): Output => ({

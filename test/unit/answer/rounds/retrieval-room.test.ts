@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { retrievalRoom } from '../../../../src/answer/rounds/retrieval-room.ts';
+import { retrievalRoom } from '../../../../src/answer/rounds/start-rounds.ts';
 import { edits, parseStrategy } from '../../../../src/memory/modes/strategy.ts';
 import type { EditingStrategy } from '../../../../src/memory/modes/table.ts';
 import { idleReport, type Report } from '../../../../src/memory/plan/report.ts';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { AnswerPipeline } from '../../../../src/protocol/answers/answer-pipeline.ts';
 import { Frame } from '../../../../src/protocol/answers/sse.ts';
-import { answerText, StreamedAnswer } from '../../../../src/protocol/chat/answer-text.ts';
+import { answerText, StreamedAnswer } from '../../../../src/protocol/chat/format.ts';
 import { ChatStream } from '../../../../src/protocol/chat/stream.ts';
 import { forAll } from '../../../support/laws/runs.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Block, Frame } from '../../../../src/protocol/answers/sse.ts';
-import { answerText, StreamedMessage } from '../../../../src/protocol/messages/answer-text.ts';
+import { answerText, StreamedMessage } from '../../../../src/protocol/messages/format.ts';
 import { type MessageAnswer, messageEvents, messageOf } from '../../../../tools/upstream/message.ts';
 import { call, encoder, request, thinking } from './joined.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { kindsNamedIn } from '../../../../src/protocol/responses/refused-items.ts';
+import { kindsNamedIn } from '../../../../src/protocol/responses/hosted-output.ts';
 
 const SENT = new TextEncoder().encode(
   JSON.stringify({
