@@ -13,13 +13,12 @@ import type { Report, Warning } from '../memory/plan/report.ts';
 import type { View } from '../memory/plan/view.ts';
 import { type ChatRequest, compactedParts, writeCompactedMessages } from '../protocol/chat/request.ts';
 import {
+  type MessagesRequest,
   compactedParts as messagesParts,
   writeCompactedMessages as writeMessages,
-} from '../protocol/messages/compacted.ts';
-import type { MessagesRequest } from '../protocol/messages/request.ts';
+} from '../protocol/messages/request.ts';
 import type { ModelRequest, ViewParts } from '../protocol/model-request.ts';
-import { compactedItems, writeCompactedItems } from '../protocol/responses/compacted.ts';
-import type { ResponsesRequest } from '../protocol/responses/request.ts';
+import { compactedItems, type ResponsesRequest, writeCompactedItems } from '../protocol/responses/request.ts';
 import { sealedItem, sealedMessage } from '../protocol/sealed.ts';
 import { checkSize } from '../request/body.ts';
 import type { Call } from '../request/call.ts';

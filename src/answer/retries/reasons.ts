@@ -2,7 +2,7 @@
 import { passesThrough } from '../../memory/modes/strategy.ts';
 import type { Call } from '../../request/call.ts';
 import type { MadeView, MakeViewOptions } from '../../view/made-view.ts';
-import type { BridgedCall } from '../bridge/bridged-call.ts';
+import type { Attempts } from '../attempt.ts';
 import { mayBridge } from '../bridge/route.ts';
 import { withoutThinking } from './bound-thinking.ts';
 import {
@@ -14,30 +14,20 @@ import {
   withoutStrict,
 } from './bridge.ts';
 import { withoutReasoning } from './encrypted-reasoning.ts';
+import { withinBytes, withoutSignature, withWholeOutputs } from './other-views.ts';
 import { withoutField } from './own-fields.ts';
 import type { BodyOf, Retry } from './retry.ts';
-import { withoutSignature } from './signed-summary.ts';
-import { withinBytes } from './too-large.ts';
 import { withinLimit } from './too-long.ts';
-import { withWholeOutputs } from './whole-outputs.ts';
 
 /**
  * @param first the view that is sent first
  * @param options of the request's views
- * @param attempts that are made
  */
 export function retriesOf(
   call: Call,
   { report }: MadeView,
   options: MakeViewOptions,
-  attempts: {
-    readonly sendsKey: boolean;
-    readonly asksUsage: boolean;
-    readonly asksDiagnostics: boolean;
-    readonly bodyOf: BodyOf;
-    readonly bridged: BridgedCall | undefined;
-    readonly isBridged: boolean;
-  },
+  attempts: Attempts,
 ): readonly Retry[] {
   const { request, scope } = call;
   const bodyOf: BodyOf = (attempt) => attempts.bodyOf(attempt);

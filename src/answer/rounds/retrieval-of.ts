@@ -10,8 +10,8 @@ import type { OfferedTools } from '../../view/offer-tools.ts';
 import { askAgain } from '../ask-again.ts';
 import type { Attempts } from '../attempt.ts';
 import { type JoinedReasoning, reasoningOf } from '../retries/encrypted-reasoning.ts';
+import { withWholeOutputs } from '../retries/other-views.ts';
 import type { Attempt, NextAttempt } from '../retries/retry.ts';
-import { withWholeOutputs } from '../retries/whole-outputs.ts';
 import { keeperOf } from './keep-rounds.ts';
 import { startRounds } from './start-rounds.ts';
 

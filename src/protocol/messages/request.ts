@@ -13,7 +13,15 @@ import type { View } from '../../memory/plan/view.ts';
 import { type BodyFault, invalidMessages, isOwnField, scanBody } from '../body.ts';
 import { type CacheMarks, latestMarks, marksIn, NO_EDITS } from '../edits.ts';
 import { type JsonSpan, type Outline, only } from '../json/outline.ts';
-import { type Edits, fieldOf, type Member, memberSplices, type Splice, wrapSplices } from '../json/spans.ts';
+import {
+  type Edits,
+  fieldOf,
+  type Member,
+  memberSplices,
+  type Splice,
+  textOf,
+  wrapSplices,
+} from '../json/spans.ts';
 import { KnownMessages, type ReadArray, type SharedArray } from '../known-array.ts';
 import { loadingOf } from '../loaded-tools.ts';
 import {
@@ -24,6 +32,7 @@ import {
   MOST_MESSAGES,
   ModelRequest,
   type OwnCompaction,
+  type ViewParts,
   type WireMessage,
 } from '../model-request.ts';
 import { addTools, type FunctionTool } from '../tools.ts';
@@ -327,3 +336,30 @@ const NO_MESSAGES = invalidMessages(
   'messages',
   'The field messages must be an array of at least one message.',
 );
+
+/**
+ * The view as the JSON of `messages`. As in the Responses API, what was changed has no mark, since
+ * upstreams refuse unknown fields. `system` stays with the caller.
+ */
+export function writeCompactedMessages(request: MessagesRequest, view: View | undefined): Uint8Array {
+  const messages = request.writtenArray(view);
+  if (!messages) throw new Error('a view was written that cannot be read');
+  return messages;
+}
+
+/**
+ * The view in two parts: what comes first and replaces an earlier conversation, as the API's own
+ * summaries do, and all other messages.
+ *
+ * @returns each element of `messages` as JSON
+ */
+export function compactedParts(request: MessagesRequest, view: View | undefined): ViewParts {
+  const read = readMessagesRequest(request.write(view));
+  if (!read.ok) throw new Error('a view was written that cannot be read');
+  const parts = read.value.messages.filter((message) => message instanceof ElementMessage);
+  const first = parts.find(({ role }) => role !== 'preamble')?.place ?? Number.POSITIVE_INFINITY;
+  const elements = new Map(parts.map(({ place, element: { body, span } }) => [place, textOf(body, span)]));
+  const ofPlaces = (isIn: (place: number) => boolean): string[] =>
+    [...elements].flatMap(([place, json]) => (isIn(place) ? [json] : []));
+  return { preamble: ofPlaces((place) => place < first), others: ofPlaces((place) => place >= first) };
+}
