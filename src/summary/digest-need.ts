@@ -8,10 +8,10 @@ import type { TokenMeasure } from '../memory/models/facts.ts';
 import type { SummarizingStrategy } from '../memory/modes/table.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import { sha256Hex } from '../tenant/identity.ts';
-import type { DigestNeed } from './output-digests.ts';
 import { hintsOf } from './strategy-hash.ts';
 import { promptRoom, type SummarizerTarget } from './summarizer.ts';
 import { DIGEST_PROMPT_VERSION, type OutputTask, taskOf, writeDigestPrompt } from './text/output-digest.ts';
+import type { Prompt } from './text/prompt.ts';
 
 /**
  * The most tokens of an output that a summarizer reads, whatever its window. A request waits, and
@@ -21,6 +21,18 @@ const MOST_READ = 100_000;
 
 /** With less room than this, in tokens, nothing is asked. */
 const LEAST_READ = 1_000;
+
+/** A digest that a view may show. */
+export interface DigestNeed {
+  /** Identifies output, task and settings. */
+  readonly key: string;
+  /** Whether no earlier request can have shown the output's placeholder. */
+  readonly isNew: boolean;
+  /** Undefined if the summarizer's window is too small. */
+  promptOf(): Prompt | undefined;
+  /** The place of the digest. */
+  readonly removal: Removal;
+}
 
 interface DigestContext {
   readonly history: History;

@@ -85,8 +85,8 @@ export async function fulfil(plan: Plan, call: ViewCall, counter: TokenCounter):
   if (digests) await digests.serveStaying(droppedBy(plan, words, counter));
   return {
     words,
-    digestUsage: digests?.awaited.usage,
-    warnings: [...(digests?.awaited.warnings ?? []), ...(prefix?.warnings ?? [])],
+    digestUsage: digests?.usage,
+    warnings: [...(digests?.warnings ?? []), ...(prefix?.warnings ?? [])],
     prepareNext: async () => {
       await Promise.all([storage?.prepareNext(), prefix?.prepareNext(), digests?.keep()]);
     },
