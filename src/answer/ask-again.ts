@@ -17,7 +17,6 @@ import { isDecoded, isEventStream } from '../upstream/request.ts';
 import { LONGEST_ERROR } from '../upstream/too-long.ts';
 import type { Attempt, NextAttempt, Refusal, Retry } from './retries/retry.ts';
 
-/** The parts that asking again needs. */
 interface Asking {
   readonly request: ModelRequest;
   readonly answers: AnswerFormat;
@@ -112,7 +111,6 @@ async function beginningOf(
   return { answer: opened.answer, isAnswer: false, refusal: { status, json } };
 }
 
-/** An answer that is no stream, read if it is short. */
 async function wholeOf(answer: UpstreamAnswer): Promise<Beginning> {
   const { status } = answer.response;
   const chunks: Uint8Array[] = [];

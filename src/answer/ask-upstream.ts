@@ -21,7 +21,6 @@ import {
 } from '../upstream/request.ts';
 import { tap } from '../upstream/tap.ts';
 
-/** How a request is sent. */
 export interface AskOptions {
   /** Aborts when the caller leaves and the request's own signal does not show it. */
   readonly left?: AbortSignal | undefined;

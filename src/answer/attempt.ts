@@ -253,7 +253,6 @@ export class Attempts {
     return this.bridged.ask(api.path, body, { made, thinkingFrom, without, options });
   }
 
-  /** The messages before this one are sent without their thinking. */
   private thinkingFrom({ made, without }: NextAttempt): number {
     return without.has('thinking') ? ALL_THINKING : (this.viewed.get(made)?.thinkingFrom ?? 0);
   }

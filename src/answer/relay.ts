@@ -35,7 +35,6 @@ import type { Retrieval } from './rounds/retrieval-of.ts';
 import { tooLongByWords } from './stream-errors.ts';
 import { bodyRelay, unreadBody } from './unread/unread-body.ts';
 
-/** How to relay an answer. */
 export interface RelayOptions {
   readonly format: AnswerFormat;
   /** Whether the body includes the report. */

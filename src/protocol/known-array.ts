@@ -115,7 +115,6 @@ export class KnownMessages<Facts extends MessageFacts, Element extends object> {
     return this.isSame ? this.shared?.read.before[index]?.facts : undefined;
   }
 
-  /** The facts about an element alone. */
   element(index: number): Element | undefined {
     const { items = [], read } = this.shared ?? {};
     return index < items.length ? (read?.elements[index] as Element | undefined) : undefined;

@@ -145,7 +145,6 @@ export class KnownArrays {
     return own;
   }
 
-  /** Makes an array the most recently used one. */
   private use(kept: KeptArray): void {
     kept.usedAt = this.now();
     for (const arrays of [this.kept, this.ofTenant(kept.tenant)]) {

@@ -158,7 +158,6 @@ export abstract class ModelRequest {
   readonly upstreamState: string | undefined = undefined;
   /** Whether upstreams of this protocol can compact. */
   readonly hasCompaction: boolean = false;
-  /** The contents of its messages. */
   protected readonly kept = new KeptContents();
 
   /** @param toolFields the fields that list tools */
@@ -366,7 +365,6 @@ export abstract class ModelRequest {
     return this.field(field) ?? undefined;
   }
 
-  /** The value of any other top-level field. */
   field(key: string): unknown {
     const span = fieldOf(this.root, key);
     return span ? jsonOf(this.bytes, span) : undefined;

@@ -61,7 +61,6 @@ export const TEXT_PARTS: Pick<PartFormat, 'text' | 'textOf'> = {
   },
 };
 
-/** A content that is a string. */
 export function plain(text: string): Content {
   return {
     text,
@@ -71,7 +70,6 @@ export function plain(text: string): Content {
   };
 }
 
-/** A content that says nothing. */
 export const EMPTY: Content = { ...plain(''), weight: { texts: [], flat: 0 } };
 
 /** A content that is never edited: it has no room for a placeholder. */

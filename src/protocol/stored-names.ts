@@ -304,7 +304,6 @@ class Search {
     return value.kind === 'literal' && textOf(this.bytes, value) === literal;
   }
 
-  /** Whether a value is present and not empty. */
   private holds(value: JsonSpan | undefined): boolean {
     if (!value || this.isLiteral(value, 'null')) return false;
     if (value.kind === 'array') return !elementsOf(this.bytes, value).next().done;

@@ -16,7 +16,6 @@ export interface FunctionTool<Name extends string = string> {
   readonly function: {
     readonly name: Name;
     readonly description: string;
-    /** A JSON schema. */
     readonly parameters: {
       readonly type: 'object';
       readonly properties: Readonly<Record<string, object>>;

@@ -21,7 +21,6 @@ const LONGEST_PASSAGE = 5_000;
 /** Passages of one user. */
 export const MOST_PASSAGES = 1_000;
 
-/** The definition under one of these names. */
 export function insertDefinitionOf(name: InsertName): FunctionTool<InsertName> {
   return functionTool(
     name,

@@ -21,7 +21,6 @@ export function* linesOf(text: string): Generator<Line> {
   }
 }
 
-/** The number of line breaks in a text. */
 export function endedLines(text: string): number {
   const lineBreak = /\r\n|\n|\r/g;
   let ended = 0;
@@ -29,7 +28,6 @@ export function endedLines(text: string): number {
   return ended;
 }
 
-/** The number of lines of a text. */
 export function countLines(text: string): number {
   return endedLines(text) + (endsLine(text, text.length) ? 0 : 1);
 }

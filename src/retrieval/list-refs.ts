@@ -33,7 +33,6 @@ const PROPERTIES = {
   tool: { type: 'string' },
 } as const;
 
-/** The definition under one of these names. */
 export function listDefinitionOf(name: ListName): FunctionTool<ListName> {
   return functionTool(name, 'Lists the refs of removed tool outputs, the latest first.', PROPERTIES, []);
 }
@@ -55,7 +54,6 @@ const schema = z
 /** The arguments of a call: which contents it asks for. */
 export type RefFilter = Readonly<z.output<typeof schema>>;
 
-/** Reads a call's arguments. @param json as the model wrote them */
 export function readList(json: string): Result<RefFilter, string> {
   return parseArguments(json || '{}', schema, '{}, or query or tool as strings');
 }

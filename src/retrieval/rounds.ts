@@ -102,7 +102,6 @@ export class Rounds {
     return this.count < this.most;
   }
 
-  /** The refs whose content was given. */
   get refs(): readonly string[] {
     return this.started?.answerer.given ?? [];
   }

@@ -97,7 +97,6 @@ const schema = z
 
 export type Search = Readonly<z.output<typeof schema>>;
 
-/** Reads a call's arguments. @param json as the model wrote them */
 export function readSearch(json: string): Result<Search, string> {
   const form = `{"query": "…"}, with words of at most ${LONGEST_QUERY} characters`;
   return parseArguments(json, schema, form);

@@ -71,10 +71,8 @@ const schema = z
     maxTokens: Math.min(Math.max(1, Math.floor(max_tokens || DEFAULT_TOKENS)), MOST_TOKENS),
   }));
 
-/** The arguments of a call. */
 export type Retrieve = Readonly<z.output<typeof schema>>;
 
-/** Reads a call's arguments. @param json as the model wrote them */
 export function readArguments(json: string): Result<Retrieve, string> {
   const form = '{"ref": "ref_…"}, and lines, grep, path or max_tokens if a part will do';
   return parseArguments(json, schema, form);

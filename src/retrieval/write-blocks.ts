@@ -34,7 +34,6 @@ export function appendDefinitionOf(name: AppendName, labels: readonly string[]):
   );
 }
 
-/** The tool that replaces, likewise. */
 export function replaceDefinitionOf(name: ReplaceName, labels: readonly string[]): FunctionTool<ReplaceName> {
   return functionTool(
     name,
@@ -68,7 +67,6 @@ const replaceSchema = z
     return { label, edit: { kind: 'replace', old, content } };
   });
 
-/** Where blocks are written. */
 export interface BlockShelf {
   /** @throws if storage fails */
   change(label: string, edit: BlockEdit): Promise<Changed>;

@@ -30,7 +30,6 @@ interface Question<Fault> {
   readonly late?: number;
   /** The text in an answer. */
   check(answer: SummarizerAnswer): Result<string, Fault>;
-  /** Called with the usage of each answer. */
   spent(usage: TokenUsage): void;
   /** Whether the text is still wanted: there is no call for one that is not. */
   goesOn(): boolean;
@@ -39,7 +38,6 @@ interface Question<Fault> {
 }
 
 interface AttemptFault<Fault> {
-  /** A code. */
   readonly error: Fault | ModelFault['code'] | 'given_up';
   /** The name of the caught error, if there was one. */
   readonly cause?: string;

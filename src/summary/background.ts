@@ -22,7 +22,6 @@ import { knownOf, type Progress, type WritingFault, type WrittenSummary, writeSu
 /** What refusals have shown of summarizers' windows while an object lives, in tokens. */
 export type KnownWindows = Map<string, number>;
 
-/** What an object has for its texts. */
 interface WriterServices {
   /** The limits before each call. */
   readonly guard: CallGuard;

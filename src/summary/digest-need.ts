@@ -42,7 +42,6 @@ interface DigestContext {
   readonly counter: TokenCounter;
 }
 
-/** @param isNew see `DigestNeed` */
 export function digestNeed(removal: Removal, isNew: boolean, context: DigestContext): DigestNeed {
   const { history, strategy, target, encoding, counter } = context;
   const task = taskOf(taskAt(removal, history));

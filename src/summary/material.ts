@@ -147,7 +147,6 @@ export class Material {
     return (await write()) ? named : NO_TRANSCRIPT;
   }
 
-  /** The destination of transcripts. Undefined if nothing is stored. */
   get place(): TranscriptPlace | undefined {
     const { conversation, refs } = this.ports;
     const { history, boundaries } = this.range;

@@ -62,7 +62,6 @@ export function prefixRange(need: PrefixNeed): SummaryRange {
   };
 }
 
-/** @param model the summarizer's */
 export function prefixTerms(need: PrefixNeed, model: string): TextTerms {
   const { prefix, boundaries, strategy, moves, held } = need;
   // Only a caller who sends the same text finds a summary that is built on it.

@@ -79,7 +79,6 @@ const USABLE_SHARE = 0.75;
  */
 export const LONGEST_ANSWER = 4 * 1024 * 1024;
 
-/** @param maxTokens of the summary */
 export function askSummarizer(
   target: GuardedSummarizer,
   prompt: Prompt,

@@ -150,7 +150,6 @@ function partsOf(
   return transcriptParts(pieces, room, counter).filter(({ text }) => text.trim() !== '');
 }
 
-/** @param base the summary to build on */
 export async function writeSummary(
   task: SummaryTask,
   base: KnownSummary | undefined,

@@ -31,7 +31,6 @@ export interface UpstreamApi {
    * @param isVendor whether the request goes to OpenAI's own server, and not to a gateway
    */
   dropOthers(headers: Headers, isVendor: boolean): void;
-  /** Sets a key in a request's headers. */
   setKey(headers: Headers, key: string): void;
   /** Adds what Precis's own requests must have. */
   complete?(headers: Headers): void;
@@ -179,7 +178,6 @@ function hasAnthropicKey(headers: Headers): boolean {
 /** The servers of Azure's, which answer nobody without a key. */
 const AZURE_HOST = /\.(?:openai|cognitiveservices|services\.ai)\.azure\.com$/;
 
-/** Whether a base URL is one of Azure's own servers. */
 export function isAzure(baseUrl: string): boolean {
   return AZURE_HOST.test(serverOf(baseUrl));
 }
@@ -192,7 +190,6 @@ export function isAnthropicKey(key: string | undefined): boolean {
   return ANTHROPIC_KEY.test(key ?? '');
 }
 
-/** Whether a base URL is Anthropic's own server. */
 export function isAnthropic(baseUrl: string): boolean {
   return serverOf(baseUrl) === 'api.anthropic.com';
 }

@@ -94,7 +94,6 @@ export async function relayBody(
   return concat(begun.chunks);
 }
 
-/** The beginning of a body. */
 interface Begun {
   readonly chunks: readonly Uint8Array[];
   /** Absent if more may come. */

@@ -27,7 +27,6 @@ interface DeployedEmbeddings {
   readonly model: string;
   /** In bytes of UTF-8. */
   readonly longestText: number;
-  /** See `embedTexts`. */
   embed(texts: readonly string[], timeoutMs: number): ReturnType<typeof embedTexts>;
 }
 

@@ -39,7 +39,6 @@ export interface UpstreamAnswer {
   readonly rest?: Chunks;
   /** Whether its beginning has been read, and is no refusal as far as it has come. */
   readonly hasBegun?: boolean;
-  /** Closes the connection. */
   abort(): void;
 }
 

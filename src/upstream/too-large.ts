@@ -38,7 +38,6 @@ export interface TooLarge {
   readonly limit?: number;
 }
 
-/** Whether a status fits such an error. */
 export function mayBeTooLarge(status: number | undefined): boolean {
   return status === LARGE || status === 400;
 }

@@ -153,7 +153,6 @@ const OTHERWISE = [
   /['"]loc['"]:/,
 ].map(anyCase);
 
-/** Whether the words of an error are about a rate. */
 export function isOfRate(words: string): boolean {
   return OF_RATES.test(words);
 }

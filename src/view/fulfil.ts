@@ -32,7 +32,6 @@ export interface Recalled {
   /** Undefined if none is ready. */
   readonly memory: (RecalledMemory & NamedSummary) | undefined;
   readonly warnings: readonly Warning[];
-  /** See `MadeView`. */
   remember: NonNullable<MadeView['remember']>;
 }
 
@@ -57,7 +56,6 @@ export interface Fulfilled {
   /** The summarizer's usage for digests of outputs. Undefined if it was not called. */
   readonly digestUsage: TokenUsage | undefined;
   readonly warnings: readonly Warning[];
-  /** See `MadeView`. */
   prepareNext(): Promise<void>;
 }
 

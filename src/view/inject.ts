@@ -158,7 +158,6 @@ async function compose(
   return block;
 }
 
-/** The report with the injected block. */
 export function withInjection(
   report: Report,
   { message, tokens, warnings, ofSettings = [] }: Injected,

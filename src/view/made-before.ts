@@ -57,7 +57,6 @@ export function termsFor(request: ModelRequest, strategy: MemoryStrategy, tables
   );
 }
 
-/** See `offerTools`. */
 export function offeredTools(
   ...args: [request: ModelRequest, strategy: ActingStrategy, ...Rest]
 ): ReturnType<typeof offerTools> {
@@ -75,7 +74,6 @@ export function sentTools(request: ModelRequest, ours: OfferedTools | undefined)
 /** What is known of a request beside its outline. */
 type Beside = Pick<PlanRequest, 'memory' | 'rounds' | 'reasoning' | 'closed' | 'cold'>;
 
-/** See `mayAct`. */
 export function mayActOn(
   strategy: EditingStrategy,
   outline: PlanRequest,

@@ -178,7 +178,6 @@ function withLimit(report: Report, limit: number | undefined, isByteLimitLearned
 /** Of messages whose tokens nobody has counted: about as many as in English text. */
 const BYTES_PER_TOKEN = 4;
 
-/** Adds `idle` and `window_unknown` to a report. */
 export function withNotices(
   report: Report,
   strategy: EditingStrategy,

@@ -80,7 +80,6 @@ export async function blocksFor(call: Call, made: MadeView): Promise<ShownBlocks
   }
 }
 
-/** The report with the blocks. */
 export function withBlocks(report: Report, { tokens, blocks, warnings }: ShownBlocks): Report {
   const shown = blocks && tokens !== undefined ? { memory_blocks: { tokens, blocks } } : {};
   return { ...report, ...shown, warnings: [...new Set([...report.warnings, ...warnings])] };

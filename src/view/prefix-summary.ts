@@ -14,7 +14,6 @@ import type { ViewCall } from './made-view.ts';
 import type { NamedSummary, RequestSummaries } from './summaries.ts';
 
 export class PrefixSummary {
-  /** Warnings for the caller. */
   readonly warnings: Warning[] = [];
   private readonly summaries: RequestSummaries;
   private readonly strategy: SummarizeStrategy | AutoStrategy;

@@ -85,7 +85,6 @@ function tenantWarnings(strategy: EditingStrategy, { caller, services }: Request
   return ['no_tenant'];
 }
 
-/** The limit that the upstream has stated. */
 function limitOf({ request, scope }: Call, { limit }: MakeViewOptions): LearnedLimit | undefined {
   const { caller, services } = scope;
   if (limit !== undefined) return limit === 'none' ? undefined : limit;

@@ -39,7 +39,6 @@ import { isOnlyWay, type ReportedApi, type Route } from './route.ts';
 /** What a body is sent with. */
 interface Sending {
   readonly made: Pick<MadeView, 'history' | 'movedAt' | 'tools' | 'view'>;
-  /** The messages before this one are sent without their thinking. */
   readonly thinkingFrom: number;
   /** What the upstream has refused, such as outputs of earlier answers. */
   readonly without: ReadonlySet<BodyPart>;

@@ -108,7 +108,6 @@ class ChatChunks implements Chunks {
   private ending: Uint8Array[] = [];
   /** Undefined before it has ended. */
   private isKept: Promise<void> | undefined;
-  /** Whether nothing more comes. */
   isOver = false;
   /** Why it has broken off. */
   brokenBy: unknown;

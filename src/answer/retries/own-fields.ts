@@ -53,7 +53,6 @@ const REFUSALS: Readonly<Record<OwnField, { readonly names?: RegExp; readonly re
   },
 };
 
-/** @param bodyOf writes the body of an attempt */
 export function withoutField(part: OwnField, { request, chosen, scope }: Call, bodyOf: BodyOf): Retry {
   const { services } = scope;
   const { names = request.cacheMarks.refusal, refuses } = REFUSALS[part];

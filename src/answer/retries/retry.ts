@@ -32,7 +32,6 @@ export interface NextAttempt {
 /** A view, the messages that are added to it, the body that was sent with both, and the answer. */
 export interface Attempt extends NextAttempt {
   readonly added: AddedMessages;
-  /** The body that was sent. */
   readonly sent: Uint8Array;
   readonly answer: UpstreamAnswer;
   /** The usage of its answers, as they arrive. Empty if nobody reads it. */

@@ -19,7 +19,6 @@ import type { MadeView, MakeViewOptions } from '../../view/made-view.ts';
 import { makeView } from '../../view/make-view.ts';
 import type { Attempt, Refusal, Retry } from './retry.ts';
 
-/** @param options of the views of the request */
 export function withinLimit(call: Call, options: MakeViewOptions): Retry {
   // A token count from the upstream proves that it accepted the key, so nothing else waits for
   // that.

@@ -27,11 +27,9 @@ export interface Retrieval {
   readonly isJson?: boolean;
 }
 
-/** What the rounds are made from. */
 interface Asked {
   readonly call: Call;
   readonly api: MessageReader & { readonly answers: AnswerFormat };
-  /** Of the request's views. */
   readonly options: MakeViewOptions;
 }
 

@@ -190,7 +190,6 @@ const ANSWER_SHARE = 0.25;
 /** Share of the rest that is used, since the upstream's tokenizer may count more than Precis's. */
 const TAKEN = 0.9;
 
-/** A request as it was sent. */
 export interface SentRequest {
   readonly request: Pick<ModelRequest, 'answerTokens'>;
   readonly body: Uint8Array;

@@ -131,7 +131,6 @@ export interface JoinedStreams extends JoinedAnswers {
   take(frame: Frame): Frame[];
   /** The upstream has closed the stream of its answer. */
   end(): void;
-  /** Starts the next answer. */
   begin(): void;
   /** Frames that keep a silent stream alive; empty if only a comment can. */
   keepalive?(): Frame[];

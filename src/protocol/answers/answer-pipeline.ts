@@ -19,7 +19,6 @@ import type { AnswerFault, AnswerListener, AnswerStream } from './answer-format.
 import { AnswerSize } from './answer-size.ts';
 import { type Block, type Frame, FrameSplitter, KEEPALIVE } from './sse.ts';
 
-/** A part of the way. */
 interface Stage {
   /** Whether whole frames stay as they are and don't matter here. */
   skip(block: Block): boolean;
@@ -196,7 +195,6 @@ export class AnswerPipeline<Next extends object = never> {
     return !this.splitter.inside && this.stages.every((stage) => stage.skip(block));
   }
 
-  /** The last stage. */
   private reporting(): Stage {
     const { report } = this;
     const push = (frame: Frame): Frame[] => {

@@ -80,7 +80,6 @@ export abstract class CountedAnswers implements JoinedAnswers {
     return this.form.isJson === true && this.mayAnswer();
   }
 
-  /** Starts the next answer. */
   protected goOn(): void {
     this.isLater = true;
     this.tally.begin();

@@ -9,7 +9,6 @@ const HEAD_BYTES = 4 * 1024;
 
 const decoder = new TextDecoder();
 
-/** Keeps the beginning of an answer. */
 export class ModelHead {
   private readonly chunks: Uint8Array[] = [];
   private size = 0;

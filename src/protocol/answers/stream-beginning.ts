@@ -23,7 +23,6 @@ export class FirstFrames {
     return decided || this.splitter.inside;
   }
 
-  /** The stream has ended. */
   end(): void {
     const last = this.splitter.last();
     if (last) this.decides(last);

@@ -11,13 +11,11 @@ export interface ToolCall {
 /** The result of a call: a text, or one with media that the protocol carries. */
 export type ToolResult = string | { readonly text: string; readonly media: readonly Media[] };
 
-/** A result with a line more. */
 export function withLine(result: ToolResult, line: string): ToolResult {
   if (typeof result === 'string') return `${result}\n${line}`;
   return { ...result, text: `${result.text}\n${line}` };
 }
 
-/** The text of a result. */
 export function textOfResult(result: ToolResult): string {
   return typeof result === 'string' ? result : result.text;
 }

@@ -33,7 +33,6 @@ const OPENING_BYTES = 1024;
 
 const decoder = new TextDecoder();
 
-/** Keeps the end of an answer. */
 export class UsageTail {
   private chunks: Uint8Array[] = [];
   private size = 0;
@@ -207,7 +206,6 @@ function isObject(bytes: Uint8Array): boolean | undefined {
   return first === undefined ? undefined : first === OPEN_OBJECT;
 }
 
-/** @param bytes of an answer's beginning */
 function idIn(bytes: Uint8Array): string | undefined {
   return ID.exec(decoder.decode(bytes.subarray(0, OPENING_BYTES)))?.[1];
 }

@@ -62,7 +62,6 @@ export class UsageTally {
     this.last = usage ?? this.last;
   }
 
-  /** The next answer begins. */
   begin(): void {
     if (this.last) this.earlier.push(this.last);
     this.last = undefined;

@@ -113,14 +113,12 @@ export class AnswerWriter {
     this.say({ reasoning_details: [{ ...fields, index }] });
   }
 
-  /** Begins a call. @returns its index among the answer's calls */
   call(call: SaidCall): number {
     const index = this.calls.push(call) - 1;
     this.say({ tool_calls: [{ index, ...callOf(call) }] });
     return index;
   }
 
-  /** More of a call's arguments. */
   input(index: number, text: string): void {
     const call = this.calls[index];
     if (!call || text === '') return;

@@ -24,12 +24,10 @@ export function writingOf(options: BridgeOptions, fits?: (name: string) => boole
   return { options, names, calls: new SentCalls(names), notices: new Set() };
 }
 
-/** Whether a member says anything. */
 export function says(value: unknown): boolean {
   return (value ?? null) !== null;
 }
 
-/** The members that say something. */
 export function saying(fields: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => says(value)));
 }

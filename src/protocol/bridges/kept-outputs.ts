@@ -20,7 +20,6 @@ interface Said {
 /** The output of an answer, and what the caller was shown of it. */
 export interface ShownOutput extends KeptOutput, Said {}
 
-/** Hashes a text. */
 type Sha256 = (text: string) => string;
 
 /** What the model reads of the reasoning in outputs, its bytes as JSON, and its items or blocks. */

@@ -14,7 +14,6 @@ export function mayHoldError(answer: string | Uint8Array): boolean {
   return typeof answer === 'string' ? answer.includes(SIGN) : bufferOf(answer).includes(SIGN);
 }
 
-/** Whether a chunk or a completion reports an error. */
 export function holdsError(answer: unknown): boolean {
   const { error, object, choices } = asObject(answer);
   if (isError(error) || object === 'error') return true;

@@ -117,7 +117,6 @@ export class GatheredMessage {
   /** The blocks of thinking that are of earlier answers, by field. */
   private readonly whole = new Map<string, number>();
 
-  /** Another answer begins. */
   begin(): void {
     for (const [key, value] of Object.entries(this.fields)) {
       const list = key === PROVIDER_FIELDS ? asObject(value)[THINKING_BLOCKS] : value;

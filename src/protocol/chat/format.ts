@@ -61,7 +61,6 @@ export class StreamedAnswer implements AnswerGatherer {
   }
 }
 
-/** The text of a JSON answer, as of a streamed one. */
 export function answerText(body: Uint8Array): string | undefined {
   const choice = choiceOf(parseJson(new TextDecoder().decode(body)));
   const words = asObject(choice?.message);

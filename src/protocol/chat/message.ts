@@ -235,7 +235,6 @@ export class ChatMessage extends NamedMessage<ChatFacts> implements WireMessage 
     };
   }
 
-  /** The span of `content`, if the message has one. */
   contentSpan(): JsonSpan | undefined {
     return fieldOf(this.span, 'content');
   }

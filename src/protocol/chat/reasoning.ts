@@ -50,19 +50,16 @@ export function isThinkingList(field: string): boolean {
  */
 const THINKING_PARTS: ReadonlySet<unknown> = new Set(['thinking', 'redacted_thinking', 'reasoning']);
 
-/** Whether a part of a content, by its type, is thinking. */
 export function isThinkingPart(type: unknown): boolean {
   return THINKING_PARTS.has(type);
 }
 
-/** Whether a part or a block is thinking. */
 export function isThinking(part: unknown): boolean {
   return isThinkingPart(asObject(part).type);
 }
 
 const FIELDS = new Set([...THOUGHT_FIELDS, ...THINKING_LISTS]);
 
-/** Whether a field of an assistant message holds reasoning. */
 export function isReasoning(field: string): boolean {
   return FIELDS.has(field);
 }

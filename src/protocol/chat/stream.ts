@@ -45,7 +45,6 @@ export class ChatStream implements AnswerStream {
   private hasFailed = false;
   private hasEnded = false;
 
-  /** See `AnswerFormat`. */
   constructor(report: (() => Report) | undefined, reword?: Reword, hidesUsage = false) {
     this.report = report;
     this.reword = reword;

@@ -131,7 +131,6 @@ export class ThinkingIndices {
   private first = 0;
   private next = 0;
 
-  /** Another answer begins. */
   begin(): void {
     this.first = this.next;
   }

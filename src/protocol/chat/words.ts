@@ -5,7 +5,6 @@ import { isThinking } from './reasoning.ts';
 /** What says something of the text, or replaces it. */
 const OF_TEXT: ReadonlySet<string> = new Set(['content', 'refusal', 'audio', 'annotations']);
 
-/** Whether a message or a delta has words. */
 export function hasWords(fields: JsonObject): boolean {
   return [...OF_TEXT].some((key) => {
     const value = fields[key] ?? '';

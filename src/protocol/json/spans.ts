@@ -77,17 +77,14 @@ export function* elementsOf(bytes: Uint8Array, span: Span): Generator<JsonSpan> 
   yield* scanner.elements();
 }
 
-/** The text of a span. */
 export function textOf(bytes: Uint8Array, span: Span): string {
   return utf8.decode(bytes.subarray(span.start, span.end));
 }
 
-/** How many bytes spans have together. */
 export function bytesOf(spans: readonly Span[]): number {
   return spans.reduce((sum, { start, end }) => sum + end - start, 0);
 }
 
-/** The decoded value of a span. */
 export function jsonOf(bytes: Uint8Array, span: Span): unknown {
   return JSON.parse(textOf(bytes, span));
 }

@@ -81,7 +81,6 @@ export class BlockSorter extends CallSorter {
     return this.isOurs;
   }
 
-  /** Whether the caller sees a block. */
   shows(block: JsonObject): boolean {
     if (isThinking(block)) return this.signs && !this.hasDropped && !this.hasHidden;
     if (block.type === 'text' && this.hidesTexts) {

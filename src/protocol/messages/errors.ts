@@ -40,7 +40,6 @@ export function statusOf(type: unknown): number {
   return found === undefined ? (type === 'invalid_request_error' ? 400 : 500) : Number(found);
 }
 
-/** The type of an error by its status. */
 function errorType(status: number): string {
   return TYPES[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error');
 }

@@ -71,7 +71,6 @@ export class StreamedMessage implements AnswerGatherer {
   }
 }
 
-/** The text of a JSON answer, as of a streamed one. */
 export function answerText(body: Uint8Array): string | undefined {
   const { content, stop_reason } = asObject(parseJson(new TextDecoder().decode(body)));
   const blocks = asObjects(content);

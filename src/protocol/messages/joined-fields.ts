@@ -21,7 +21,6 @@ export class JoinedFields {
     for (const name of FIELDS) if (current && (fields[name] ?? null) !== null) current[name] = fields[name];
   }
 
-  /** The next answer begins. */
   begin(): void {
     this.answers.push({});
   }

@@ -30,7 +30,6 @@ export class MessagesStream implements AnswerStream {
   /** A `message_delta` that may be the last one. */
   private held: Frame | undefined;
 
-  /** See `AnswerFormat`. */
   constructor(report: (() => Report) | undefined, reword?: Reword) {
     this.report = report;
     this.reword = reword && ((error) => rewordedBy(reword, error));

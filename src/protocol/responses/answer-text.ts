@@ -9,7 +9,6 @@ import { LAST, lastEvent } from './stream.ts';
 /** Data that matches is parsed to make sure. */
 const ENDED = /"response\.output_item\.done"/;
 
-/** Gathers the text of a streamed response. */
 export class StreamedResponse implements AnswerGatherer {
   private last: Record<string, unknown> | undefined;
   private readonly items = new Map<unknown, unknown>();
@@ -40,7 +39,6 @@ export class StreamedResponse implements AnswerGatherer {
   }
 }
 
-/** The text of a JSON response, as of a streamed one. */
 export function answerText(body: Uint8Array): string | undefined {
   return textOf(parseJson(new TextDecoder().decode(body)));
 }

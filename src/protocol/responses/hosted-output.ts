@@ -57,7 +57,6 @@ export const HOSTED: readonly string[] = [...PLACES.keys()];
 /** A longer list stays as it is. No tool puts out as many. */
 const LIST: Outline = { items: { fields: {}, most: 1_000 }, most: 10_000 };
 
-/** The texts of an output, at their places. */
 export class HostedOutput {
   private readonly body: Uint8Array;
   private readonly spans: readonly JsonSpan[];

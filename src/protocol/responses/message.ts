@@ -96,7 +96,6 @@ export class ItemGroup extends NamedMessage implements WireMessage {
     return this.items.some(({ type }) => type === 'reasoning');
   }
 
-  /** See `Terms`. */
   get dropsThinking(): boolean {
     return this.terms?.dropsThinking === true;
   }
@@ -122,7 +121,6 @@ export class ItemGroup extends NamedMessage implements WireMessage {
     return this.facts.calls;
   }
 
-  /** The items that are calls, in order. */
   get callItems(): readonly Item[] {
     return this.role === 'assistant' ? this.items.filter(({ calls }) => calls) : [];
   }

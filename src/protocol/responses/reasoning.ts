@@ -34,7 +34,6 @@ export const FREE: ReadonlySet<unknown> = new Set(['message', 'function_call', '
  */
 export const APPROVAL = 'mcp_approval_request';
 
-/** Whether an item, by its type, is a call of the model's. */
 export function isCallType(type: string): boolean {
   return type === 'program' || type === APPROVAL || type.endsWith('_call');
 }
@@ -44,7 +43,6 @@ export function needsReasoning(type: string): boolean {
   return isCallType(type) && !FREE.has(type);
 }
 
-/** Whether an item has the mark. */
 export function isMarked(item: unknown): boolean {
   const { type, encrypted_content } = asObject(item);
   return type === 'reasoning' && encrypted_content === REASONING_MARK;

@@ -29,7 +29,6 @@ export interface ItemState extends KnownItem {
   fate: Fate | 'unknown';
   /** The index that the caller sees. */
   index: number | undefined;
-  /** Events that are held back. */
   readonly held: StreamEvent[];
   /**
    * Set for reasoning that passes while its last event is held: whether the caller has seen only
@@ -47,7 +46,6 @@ export const OPENS: ReadonlySet<string> = new Set(['response.created', 'response
 /** Events of a call. They may come without its name. */
 export const OF_CALL = /^response\.(?:function_call_arguments|custom_tool_call_input)\./;
 
-/** The items of one answer, in order. */
 export class StreamItems<State extends KnownItem = ItemState> {
   readonly states: State[] = [];
   /** The last item with each of the upstream's indices. */

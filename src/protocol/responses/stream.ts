@@ -57,7 +57,6 @@ export class ResponsesStream implements AnswerStream {
   /** Whether an event has come that does not open the response. */
   private hasContent = false;
 
-  /** See `AnswerFormat`. */
   constructor(report: (() => Report) | undefined, reword?: Reword, form: StreamForm = {}) {
     this.report = report;
     this.reword = reword;

@@ -19,7 +19,6 @@ const MOST_ATTACHMENTS = 200;
 
 const LINE = /^- sent in (\d+): (image|audio|file) (.+)$/;
 
-/** An attachment in one line. */
 export function describeAttachment({ kind, names }: Attachment): string {
   return [kind, names.map((name) => name.replace(/\s+/g, ' ')).join(', ')].filter(Boolean).join(' ');
 }

@@ -15,7 +15,6 @@ import { type Form, literalsOf } from './ledger-literals.ts';
 
 /** A text, and the messages that prove what it lacks. */
 export interface ProvenOrder {
-  /** The summary's text. */
   readonly text: string;
   /** The messages that it covers. */
   readonly covered: readonly Entry[];

@@ -19,7 +19,6 @@ import {
 } from './headings.ts';
 import { ordersBeside } from './orders.ts';
 
-/** A summarizer's answer. */
 export interface SummaryAnswer {
   readonly text: string | null | undefined;
   readonly finishReason: string | null | undefined;

@@ -43,7 +43,6 @@ const BY_NAME: ReadonlyMap<string, Text> = new Map(Object.entries(TEXTS));
 
 const OF_TEXT = /^response\.(\w+)\.(delta|done)$/;
 
-/** Says one answer. */
 export class AnswerDeltas {
   private readonly asked: Asked;
   private readonly writer: AnswerWriter;

@@ -40,7 +40,6 @@ export function webSearchFrom(options: JsonObject): JsonObject {
   return { type: 'web_search', ...rest, ...place };
 }
 
-/** A tool choice. */
 export function choiceFrom(choice: unknown, names: ShortNames): unknown {
   if (!isObject(choice)) return choice;
   const found = flatTool(choice, names);
