@@ -92,11 +92,6 @@ function newId(call: CallPiece, at: number): string {
   return `call_${hash.digest('hex').slice(0, 24)}`;
 }
 
-/**
- * A body with a turn and the results of its calls appended.
- *
- * @param results one per call, in the same order
- */
 export function goOnChat(
   body: Uint8Array,
   { messages, calls }: ToolTurn,

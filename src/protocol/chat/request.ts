@@ -57,10 +57,7 @@ export class ChatRequest extends ModelRequest {
   /** Whether all of the caller's tools are strict. */
   private areStrict: boolean | undefined;
 
-  /**
-   * @param list the span of `messages`: an array
-   * @param shared its part that an earlier request has read
-   */
+  /** @param list the span of `messages`: an array */
   constructor(bytes: Uint8Array, root: JsonSpan, list: JsonSpan, shared: SharedArray | undefined) {
     super(bytes, root, ['tools', 'functions']);
     const known = new KnownMessages<ChatFacts, never>(shared);
@@ -168,11 +165,7 @@ function takesMixture(model: string | undefined): boolean {
 
 const isStrict = (tool: unknown): boolean => asObject(asObject(tool).function).strict === true;
 
-/**
- * Reads a body. Only its outline is decoded; the upstream validates the messages themselves.
- *
- * @param shared the part of the array that an earlier request has read
- */
+/** Only the outline of a body is decoded; the upstream validates the messages themselves. */
 export function readChatRequest(bytes: Uint8Array, shared?: SharedArray): Result<ChatRequest, BodyFault> {
   const scanned = scanBody(bytes, OUTLINE, shared);
   if (!scanned.ok) return scanned;

@@ -160,13 +160,11 @@ export function messageJson(content: readonly string[]): string {
 }
 
 /**
- * A body with a turn and the results of its calls appended. All results of a message are in the
- * next one (https://platform.claude.com/docs/en/agents-and-tools/tool-use/implement-tool-use).
+ * All results of a message are in the next one
+ * (https://platform.claude.com/docs/en/agents-and-tools/tool-use/implement-tool-use).
  *
  * Code goes on in the container that the answer has run in: another one lacks its files, and calls
  * that code has made are refused without it.
- *
- * @param results one per call, in the same order
  */
 export function goOnMessages(
   body: Uint8Array,

@@ -80,10 +80,7 @@ export class MessagesRequest extends ModelRequest {
   private counted: number | undefined;
   private namesCompaction: boolean | undefined;
 
-  /**
-   * @param list the span of `messages`: an array
-   * @param shared its part that an earlier request has read
-   */
+  /** @param list the span of `messages`: an array */
   constructor(bytes: Uint8Array, root: JsonSpan, list: JsonSpan, shared: SharedArray | undefined) {
     super(bytes, root, ['tools']);
     const system = this.given('system');
@@ -313,11 +310,7 @@ function ofRole(injected: readonly InjectedMessage[], role: InjectedMessage['rol
   return injected.filter((message) => message.role === role);
 }
 
-/**
- * Reads a body. Only its outline is decoded; the upstream validates the messages themselves.
- *
- * @param shared the part of the array that an earlier request has read
- */
+/** Only the outline of a body is decoded; the upstream validates the messages themselves. */
 export function readMessagesRequest(
   bytes: Uint8Array,
   shared?: SharedArray,

@@ -93,11 +93,6 @@ function withObject(call: JsonObject): JsonObject {
   return input === call.arguments ? call : { ...call, arguments: input };
 }
 
-/**
- * A body with a turn and the results of its calls appended.
- *
- * @param results one per call, in the same order
- */
 export function goOnResponses(body: Uint8Array, turn: ToolTurn, results: readonly ToolResult[]): LongerBody {
   const messages = isStored(body) && !turn.isUnstored ? turn.messages : withoutStored(turn.messages);
   const answers = turn.calls.map(({ id }, index) => ({

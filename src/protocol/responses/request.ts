@@ -77,10 +77,7 @@ export class ResponsesRequest extends ModelRequest {
   /** `instructions`. */
   private readonly before: readonly Text[];
 
-  /**
-   * @param input the span of the field: a string or an array; absent with a stored prompt
-   * @param shared its part that an earlier request has read
-   */
+  /** @param input the span of the field: a string or an array; absent with a stored prompt */
   constructor(
     bytes: Uint8Array,
     root: JsonSpan,
@@ -320,11 +317,7 @@ export class ResponsesRequest extends ModelRequest {
   }
 }
 
-/**
- * Reads a body. Only its outline is decoded; the upstream validates the items themselves.
- *
- * @param shared the part of the array that an earlier request has read
- */
+/** Only the outline of a body is decoded; the upstream validates the items themselves. */
 export function readResponsesRequest(
   bytes: Uint8Array,
   shared?: SharedArray,
