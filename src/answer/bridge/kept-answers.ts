@@ -16,6 +16,7 @@ import type { BridgedApi } from '../../protocol/bridges/bridge.ts';
 import { type AnswerOutputs, outputsOfText } from '../../protocol/bridges/kept-outputs.ts';
 import { ANSWER_OUTPUTS_BYTES } from '../../request/beliefs.ts';
 import { conversationOfCall } from '../../request/conversation.ts';
+import { portions } from '../../storage/archive/packing.ts';
 import { KEPT_ROWS, NEVER_KEPT, type StoredAnswer } from '../../storage/conversation/kept-answers.ts';
 import type { StoredConversation } from '../../summary/conversation.ts';
 import { openBytes } from '../../tenant/envelope.ts';
@@ -249,7 +250,8 @@ export class KeptAnswers implements ReasoningSource {
     }
     const unread = wanted.filter(({ key }) => !found.has(key)).toReversed();
     try {
-      for (const some of inParts(unread)) await this.read(some, conversation, found);
+      for (const some of portions(unread, READ_AT_ONCE, ({ row }) => row.size))
+        await this.read(some, conversation, found);
     } catch (error) {
       this.failed('kept answers could not be read', error);
     }
@@ -302,19 +304,4 @@ function lostBefore({ answers }: Found): number {
     next = row.id;
   }
   return 0;
-}
-
-function* inParts(answers: readonly FoundAnswer[]): Iterable<readonly FoundAnswer[]> {
-  let part: FoundAnswer[] = [];
-  let bytes = 0;
-  for (const answer of answers) {
-    bytes += answer.row.size;
-    if (bytes > READ_AT_ONCE && part.length > 0) {
-      yield part;
-      part = [];
-      bytes = answer.row.size;
-    }
-    part.push(answer);
-  }
-  if (part.length > 0) yield part;
 }
