@@ -52,8 +52,16 @@ type Onto = (body: Uint8Array) => Uint8Array;
 /** Sends a body upstream. @param onto for another body, if this one is refused */
 export type AskRound = (body: Uint8Array, signal: AbortSignal, onto: Onto) => Promise<UpstreamAnswer>;
 
-/** The tools of Precis. */
-export interface Ours {
+interface RoundsTerms {
+  /** How often to ask again. */
+  readonly most: number;
+  readonly goOn: AnswerFormat['goOn'];
+  /** Called for the first round. */
+  start(): Promise<RoundsStart>;
+  readonly ask: AskRound;
+  /** Absent: the rounds are not kept. */
+  readonly keeper?: RoundsKeeper | undefined;
+  /** Names of Precis's tools. */
   readonly names: ReadonlySet<string>;
   /** Whether they stay in `tools` in each round, since the model's reasoning is lost otherwise. */
   readonly areKept: boolean;
@@ -64,42 +72,19 @@ type Answered = readonly [turn: ToolTurn, results: readonly ToolResult[]];
 export class Rounds {
   /** How often the upstream was asked again. */
   count = 0;
-  private readonly most: number;
-  private readonly goOn: AnswerFormat['goOn'];
-  private readonly start: () => Promise<RoundsStart>;
-  private readonly ask: AskRound;
-  private readonly keeper: RoundsKeeper | undefined;
-  private readonly ours: Ours;
+  private readonly terms: RoundsTerms;
   private readonly left = new AbortController();
   private started: RoundsStart | undefined;
   private readonly answered: Answered[] = [];
   private isOver = false;
 
-  /**
-   * @param most how often to ask again
-   * @param goOn from the protocol
-   * @param start called for the first round
-   * @param keeper keeps the rounds for later requests; absent: they are not kept
-   */
-  constructor(
-    most: number,
-    goOn: AnswerFormat['goOn'],
-    start: () => Promise<RoundsStart>,
-    ask: AskRound,
-    keeper?: RoundsKeeper,
-    ours: Ours = { names: new Set(), areKept: false },
-  ) {
-    this.most = most;
-    this.goOn = goOn;
-    this.start = start;
-    this.ask = ask;
-    this.keeper = keeper;
-    this.ours = ours;
+  constructor(terms: RoundsTerms) {
+    this.terms = terms;
   }
 
   /** Whether another round is allowed. */
   get isOpen(): boolean {
-    return this.count < this.most;
+    return this.count < this.terms.most;
   }
 
   get refs(): readonly string[] {
@@ -114,7 +99,8 @@ export class Rounds {
   /** Answers a turn's calls, a few at a time, and asks again. @throws what `ask` throws */
   async next(turn: ToolTurn): Promise<UpstreamAnswer> {
     this.count++;
-    const { body, answerer } = this.started ?? (await this.start());
+    const { goOn, start, ask, keeper } = this.terms;
+    const { body, answerer } = this.started ?? (await start());
     answerer.announce(turn);
     const results = await fewAtOnce(
       AT_ONCE,
@@ -122,21 +108,21 @@ export class Rounds {
       async (call, index): Promise<ToolResult> => (index < MOST_CALLS ? answerer.answer(call) : TOO_MANY),
     );
     const noted = this.isOpen ? results : results.map((result) => withLine(result, LAST));
-    const { body: longer, added } = this.goOn(body, turn, noted);
+    const { body: longer, added } = goOn(body, turn, noted);
     this.started = { body: longer, answerer };
     this.answered.push([turn, noted]);
-    const asked = this.ask(this.offered(longer), this.left.signal, (first) => {
-      const again = this.answered.reduce((sofar, [of, given]) => this.goOn(sofar, of, given).body, first);
+    const asked = ask(this.offered(longer), this.left.signal, (first) => {
+      const again = this.answered.reduce((sofar, [of, given]) => goOn(sofar, of, given).body, first);
       this.started = { body: again, answerer };
       return this.offered(again);
     });
-    this.keeper?.add(added);
+    keeper?.add(added);
     return asked;
   }
 
   /** A body with the tools of its round: where a call is required, the last one is the caller's. */
   private offered(body: Uint8Array): Uint8Array {
-    return this.isOpen ? body : leftToCaller(body, this.ours.names, this.ours.areKept);
+    return this.isOpen ? body : leftToCaller(body, this.terms.names, this.terms.areKept);
   }
 
   /**
@@ -148,7 +134,7 @@ export class Rounds {
   end(answer: Omit<EndedAnswer, 'isSettled'>): Promise<void> | undefined {
     if (this.isOver) return undefined;
     this.isOver = true;
-    return this.keeper?.keep({ ...answer, isSettled: this.started?.answerer.isSettled ?? true });
+    return this.terms.keeper?.keep({ ...answer, isSettled: this.started?.answerer.isSettled ?? true });
   }
 
   /** Ends the current round, since the caller has left. */

@@ -73,7 +73,7 @@ export async function fulfil(plan: Plan, call: ViewCall, counter: TokenCounter):
     summaries && outputDigests({ strategy: summarizing, plan, call, counter, ...summaries }, isWritten);
   await digests?.serve();
   const shown = () => shownRemovals(plan, isWritten, digests, counter);
-  const prefix = summaries && new PrefixSummary(summarizing, plan, call, summaries, shown);
+  const prefix = summaries && new PrefixSummary({ strategy: summarizing, plan, call, summaries, shown });
   const { ports } = (trimmed && summarizes(strategy) && (summaries ?? summariesOf(strategy, call))) || {};
   const [summary, line] = await Promise.all([
     prefix?.serve(),

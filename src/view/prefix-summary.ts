@@ -13,30 +13,24 @@ import { TIME_LIMITS } from '../time-limits.ts';
 import type { ViewCall } from './made-view.ts';
 import type { NamedSummary, RequestSummaries } from './summaries.ts';
 
+/** What the summary of a view is made for and with. */
+interface SummaryWork {
+  readonly strategy: SummarizeStrategy | AutoStrategy;
+  readonly plan: Plan;
+  readonly call: ViewCall;
+  readonly summaries: RequestSummaries;
+  /** The removals in the view, as the model reads them. */
+  shown(): readonly Removal[];
+}
+
 export class PrefixSummary {
   readonly warnings: Warning[] = [];
-  private readonly summaries: RequestSummaries;
-  private readonly strategy: SummarizeStrategy | AutoStrategy;
-  private readonly plan: Plan;
-  private readonly call: ViewCall;
+  private readonly work: SummaryWork;
   private readonly held: PrefixNeed['held'];
-  private readonly shown: () => readonly Removal[];
 
-  /**
-   * @param shown the removals in the view, as the model reads them
-   */
-  constructor(
-    strategy: SummarizeStrategy | AutoStrategy,
-    plan: Plan,
-    call: ViewCall,
-    summaries: RequestSummaries,
-    shown: () => readonly Removal[],
-  ) {
-    this.strategy = strategy;
-    this.plan = plan;
-    this.call = call;
-    this.shown = shown;
-    this.summaries = summaries;
+  constructor(work: SummaryWork) {
+    this.work = work;
+    const { plan, summaries } = work;
     const { held } = summaries;
     // A summary that reaches into the tail belongs to another strategy.
     const tooLong = typeof held === 'object' && plan.prefix !== undefined && held.end > plan.prefix.end;
@@ -44,13 +38,12 @@ export class PrefixSummary {
     else this.held = held;
   }
 
-  /**
-   * The summary of the plan's prefix. Undefined without a prefix, or if no text would be shorter.
-   */
+  /** Undefined without a prefix, or if no text would be shorter. */
   async serve(): Promise<NamedSummary | undefined> {
-    const { prefix } = this.plan;
+    const { plan, call, summaries } = this.work;
+    const { prefix } = plan;
     if (!prefix) return undefined;
-    const { scope, options } = this.call;
+    const { scope, options } = call;
     const { tenant } = scope.caller;
     const late = Date.now() + (options.whole ? TIME_LIMITS.wholeSummaryMs : TIME_LIMITS.summaryMs);
     return scope.timings.measure('summary', async () => {
@@ -61,32 +54,33 @@ export class PrefixSummary {
       const once = options.viewOnly && !options.dryRun && !tenant && !scope.services.config.summarizer;
       const how = once ? 'once' : accepted || !tenant ? 'make' : 'find';
       const need = this.need(prefix, late, how);
-      const { summary, warnings } = await serveSummary(need, this.summaries.ports);
+      const { summary, warnings } = await serveSummary(need, summaries.ports);
       this.warnings.push(...warnings);
       const refused = tenant !== undefined && !accepted && !options.dryRun && summary?.status === 'pending';
       if (refused) this.warnings.push('store_failed');
       if (!summary) return undefined;
-      const { prefixHash } = this.summaries.boundaries.at(prefix.end);
+      const { prefixHash } = summaries.boundaries.at(prefix.end);
       if (summary.signed !== undefined) return { ...summary, prefixHash };
-      const text = await provenText(summary.text, need, this.summaries.ports);
+      const text = await provenText(summary.text, need, summaries.ports);
       return { ...summary, text, prefixHash };
     });
   }
 
   /** Requests the summary that the next move will need, if that is known. Never throws. */
   async prepareNext(): Promise<void> {
-    const next = this.plan.ahead?.().next;
-    if (!next || this.call.options.dryRun) return;
+    const { plan, call, summaries } = this.work;
+    const next = plan.ahead?.().next;
+    if (!next || call.options.dryRun) return;
     try {
-      await prepareSummary(this.need(next, 0, 'make'), this.summaries.ports);
+      await prepareSummary(this.need(next, 0, 'make'), summaries.ports);
     } catch (error) {
-      logCaught(this.call.scope.services.log, 'warn', 'a summary could not be prepared', error);
+      logCaught(call.scope.services.log, 'warn', 'a summary could not be prepared', error);
     }
   }
 
   private need(prefix: SummarizedPrefix, late: number, how: PrefixNeed['how']): PrefixNeed {
-    const { history, replay } = this.plan;
-    const { strategy, held, summaries } = this;
+    const { strategy, plan, summaries, shown } = this.work;
+    const { history, replay } = plan;
     return {
       history,
       prefix,
@@ -94,8 +88,8 @@ export class PrefixSummary {
       late,
       moves: replay.moves.map(({ cuts }) => frontierUnit(cuts)),
       strategy,
-      removals: this.shown(),
-      held,
+      removals: shown(),
+      held: this.held,
       how,
     };
   }

@@ -45,11 +45,12 @@ export function retrievalOf(attempt: Attempt, attempts: Attempts, asked: Asked):
     const { body } = attempts.bodyOf({ made, without, added });
     return startRounds({ body, report, addedTokens: added.tokens, count }, tools, made, call, api);
   };
-  const send = askRounds(attempt, attempts, asked);
+  const ask = askRounds(attempt, attempts, asked);
   const keeper = keeperOf(call, tools, api);
   const terms = reasoningTermsOf(call.request.model);
-  const ours = { names: tools.names, areKept: dropsThinking(terms) };
-  const rounds = new Rounds(tools.rounds, api.answers.goOn, start, send, keeper, ours);
+  const { names, rounds: most } = tools;
+  const areKept = dropsThinking(terms);
+  const rounds = new Rounds({ most, goOn: api.answers.goOn, start, ask, keeper, names, areKept });
   const reasoning = reasoningOf({ without }, call.request, call.scope);
   const isBound = !keeper && bindsThinking(terms);
   return { tools, rounds, reasoning, isBound, isJson: call.request.asksForm };

@@ -48,7 +48,14 @@ async function relayed(first: UpstreamAnswer, next: () => Promise<UpstreamAnswer
     streams,
     retrieval: {
       tools: { names: new Set(['retrieve_ref']) } as unknown as OfferedTools,
-      rounds: new Rounds(3, goOnChat, async () => ({ body, answerer }), next),
+      rounds: new Rounds({
+        most: 3,
+        goOn: goOnChat,
+        start: async () => ({ body, answerer }),
+        ask: next,
+        names: new Set(),
+        areKept: false,
+      }),
     },
   };
   const scope = {

@@ -13,15 +13,17 @@ async function resultsFor(
   let answered = 0;
   let sent = new Uint8Array();
   const answer = async (): Promise<string> => `result ${++answered}`;
-  const rounds = new Rounds(
+  const rounds = new Rounds({
     most,
-    goOnChat,
-    async () => ({ body, answerer: { given: [], announce: () => undefined, answer } }),
-    async (longer) => {
+    goOn: goOnChat,
+    start: async () => ({ body, answerer: { given: [], announce: () => undefined, answer } }),
+    ask: async (longer) => {
       sent = new Uint8Array(longer);
       return { response: new Response(), abort: () => undefined };
     },
-  );
+    names: new Set(),
+    areKept: false,
+  });
   const calls = Array.from({ length: count }, (_, at) => ({
     id: `c${at}`,
     name: 'retrieve_ref',

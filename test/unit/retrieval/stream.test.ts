@@ -18,6 +18,8 @@ const decoder = new TextDecoder();
 const shelf = { owns: () => true, get: async () => undefined, unknown: () => undefined, failed: () => {} };
 const body = encoder.encode('{"messages":[{"role":"user","content":"Go."}]}');
 
+const ROUNDS = { most: 3, goOn: goOnChat, names: OURS, areKept: false };
+
 const joinedOf = (rounds: Rounds) => new JoinedChatStreams(OURS, () => rounds.isOpen);
 
 const streamOf = (rounds: Rounds, joined = joinedOf(rounds)) =>
@@ -92,12 +94,12 @@ async function relayed(answers: readonly Answer[], most: number, piece: number):
     const frame = { id: `chatcmpl-${at}`, model: 'gpt-4.1', usage: usageOf(100 * (at + 1), 10) };
     return encoder.encode([...chunks(answers[at] ?? { content: 'End.' }, frame, true), DONE].join(''));
   };
-  const rounds = new Rounds(
+  const rounds = new Rounds({
+    ...ROUNDS,
     most,
-    goOnChat,
-    async () => ({ body, answerer: answererOf(retriever) }),
-    async () => ({ response: new Response(), abort: () => undefined }),
-  );
+    start: async () => ({ body, answerer: answererOf(retriever) }),
+    ask: async () => ({ response: new Response(), abort: () => undefined }),
+  });
   const stream = streamOf(rounds);
   const shown: Uint8Array[] = [];
   for (;;) {
@@ -173,12 +175,11 @@ describe('a stream with retrieval in it', () => {
   });
 
   it('holds back nothing but the pieces of calls whose name may be Precis’s', () => {
-    const rounds = new Rounds(
-      3,
-      goOnChat,
-      () => Promise.reject(new Error('not asked for')),
-      () => Promise.reject(new Error('not asked for')),
-    );
+    const rounds = new Rounds({
+      ...ROUNDS,
+      start: () => Promise.reject(new Error('not asked for')),
+      ask: () => Promise.reject(new Error('not asked for')),
+    });
     const stream = streamOf(rounds);
     const push = (delta: object): string =>
       stream
@@ -222,7 +223,7 @@ describe('while the model is asked again', () => {
 
   it('comments keep the stream alive, and the text so far has gone out', async () => {
     const asked = Promise.withResolvers<{ response: Response; abort: () => void }>();
-    const rounds = new Rounds(3, goOnChat, start, () => asked.promise);
+    const rounds = new Rounds({ ...ROUNDS, start, ask: () => asked.promise });
     const format = streamOf(rounds);
     const reader = relayEvents(calling(), format, TIMES).getReader();
     let text = '';
@@ -239,9 +240,13 @@ describe('while the model is asked again', () => {
 
   it('a caller who leaves ends the work in progress', async () => {
     const asked = Promise.withResolvers<AbortSignal>();
-    const rounds = new Rounds(3, goOnChat, start, (_, signal) => {
-      asked.resolve(signal);
-      return new Promise(() => undefined);
+    const rounds = new Rounds({
+      ...ROUNDS,
+      start,
+      ask: (_, signal) => {
+        asked.resolve(signal);
+        return new Promise(() => undefined);
+      },
     });
     const format = streamOf(rounds);
     const reader = relayEvents(calling(), format, TIMES).getReader();
@@ -255,7 +260,7 @@ describe('while the model is asked again', () => {
   });
 
   it('an upstream that can’t be reached ends the stream with an error', async () => {
-    const rounds = new Rounds(3, goOnChat, start, () => Promise.reject(new Error('no upstream')));
+    const rounds = new Rounds({ ...ROUNDS, start, ask: () => Promise.reject(new Error('no upstream')) });
     const format = streamOf(rounds);
     const text = await new Response(relayEvents(calling(), format, TIMES)).text();
 
@@ -265,7 +270,8 @@ describe('while the model is asked again', () => {
 });
 
 describe('a frame that is very long', () => {
-  const rounds = () => new Rounds(3, goOnChat, start, () => Promise.reject(new Error('not asked for')));
+  const rounds = () =>
+    new Rounds({ ...ROUNDS, start, ask: () => Promise.reject(new Error('not asked for')) });
   const retriever = new Retriever(shelf, { text: (text) => text.length }, () => false);
   const start = async () => ({ body, answerer: answererOf(retriever) });
   const long = (length: number): Uint8Array => {
