@@ -221,7 +221,6 @@ export class Attempts {
   /**
    * Sends a body of the same request.
    *
-   * @param usages takes the usage of its answer
    * @throws ApiError
    */
   private async ask(

@@ -38,7 +38,6 @@ const schema = z.object({ content: z.string().trim().min(1) });
 /**
  * The result of a model's call. Never throws.
  *
- * @param args as the model wrote them
  * @param insert keeps the passage. @throws if storage fails
  * @param failed logs why it was not kept
  */

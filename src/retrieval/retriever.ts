@@ -74,11 +74,7 @@ export class Retriever {
     this.room -= calls.length * AROUND_RESULT;
   }
 
-  /**
-   * The answer to one call: the content, or the reason why there is none. Never throws.
-   *
-   * @param args as the model wrote them
-   */
+  /** The answer to one call: the content, or the reason why there is none. Never throws. */
   async answer(args: string): Promise<ToolResult> {
     const found = await this.find(args);
     return found.ok ? found.value : found.reason;

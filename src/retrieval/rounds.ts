@@ -128,7 +128,6 @@ export class Rounds {
   /**
    * The caller's answer has ended. Only the first call counts.
    *
-   * @param answer see `EndedAnswer`
    * @returns what its last event waits for; undefined if that is nothing
    */
   end(answer: Omit<EndedAnswer, 'isSettled'>): Promise<void> | undefined {
@@ -161,8 +160,6 @@ export interface RoundsKeeper {
   /**
    * Keeps the rounds of the caller's answer, which waits for it before its last event; undefined if
    * there is nothing to wait for. Never rejects.
-   *
-   * @param answer how it has ended
    */
   keep(answer: EndedAnswer): Promise<void> | undefined;
 }

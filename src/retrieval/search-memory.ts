@@ -131,7 +131,6 @@ export function findHits(archive: Searched, words: string): Promise<FoundHits | 
 /**
  * The result of a model's call. Never throws.
  *
- * @param args as the model wrote them
  * @param failed logs why the archive did not answer
  */
 export async function answerSearch(

@@ -90,7 +90,6 @@ export async function askText(
 /**
  * Has a version made, unless it is there or being made.
  *
- * @param base the version that it builds on
  * @param late see `askText`
  * @throws if the object does not answer
  */

@@ -76,7 +76,6 @@ interface Wanted {
  * The call for the summary of a prefix, over exactly the messages that leave: the block before it,
  * and the messages that this block does not replace.
  *
- * @param base the version that it builds on
  * @returns undefined if nothing is left to be summarized
  */
 export function compactionFor(

@@ -13,7 +13,6 @@ export function hintsOf({ summary_focus, summary_instructions }: SummarizingStra
 }
 
 /**
- * @param model the summarizer's
  * @param held a summary from the caller that the new one is built on; only a caller who sends it
  *   finds the result
  */

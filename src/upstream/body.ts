@@ -70,8 +70,6 @@ export async function readBody(
  * Relays a body as it arrives. Waits for the first byte, so that a failure until then can still be
  * a status. Null for an empty body; bytes if a short one comes at once, since a stream of Precis's
  * own costs more than all else that is done for such an answer.
- *
- * @param length of the body, if it is known
  */
 export async function relayBody(
   answer: UpstreamAnswer,

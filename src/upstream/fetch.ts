@@ -46,7 +46,6 @@ export interface UpstreamAnswer {
  * Sends a request and waits for the answer's headers. Redirects are not followed, since the key
  * would be sent along (https://developer.mozilla.org/docs/Web/API/RequestInit#redirect).
  *
- * @param headersMs limit for the headers, in milliseconds
  * @param gone aborts when the caller leaves
  * @throws UpstreamError
  */

@@ -18,9 +18,6 @@ interface Opened {
 /**
  * Reads a body without consuming it. One that breaks off ends with the bytes received: the status
  * says whether to retry, which an error by Precis would hide.
- *
- * @param most how many bytes to read
- * @param limitMs how long to read, in milliseconds
  */
 export async function openAnswer(
   answer: UpstreamAnswer,
@@ -62,7 +59,6 @@ const LONGEST_BEGINNING = 1024 * 1024;
  * Reads the beginning of a stream without consuming it, until the looker has seen enough, the
  * stream ends, time is up, or too much has come.
  *
- * @param limitMs how long to read, in milliseconds
  * @returns the answer with all of its chunks
  */
 export async function openStream(

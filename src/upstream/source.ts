@@ -15,10 +15,7 @@ export class Source {
   private pending: Promise<Read | { readonly error: unknown }> | undefined;
   private isCancelled = false;
 
-  /**
-   * @param died called with the reason when the body breaks off
-   * @param length of the whole body, if it is known
-   */
+  /** @param died called with the reason when the body breaks off */
   constructor(answer: UpstreamAnswer, died?: (error: unknown) => void, length?: number) {
     const { rest, response } = answer;
     if (!response.body) throw new Error('an answer without a body');

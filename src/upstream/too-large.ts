@@ -42,11 +42,7 @@ export function mayBeTooLarge(status: number | undefined): boolean {
   return status === LARGE || status === 400;
 }
 
-/**
- * Reads an error about a body with too many bytes. Undefined if it is about something else.
- *
- * @param sent the bytes of the refused body
- */
+/** Reads an error about a body with too many bytes. Undefined if it is about something else. */
 export function readTooLarge(status: number, body: string, sent: number): TooLarge | undefined {
   if (!mayBeTooLarge(status)) return undefined;
   // HTML says nothing more than its status.

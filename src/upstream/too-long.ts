@@ -238,8 +238,6 @@ const ANSWERS = [
 /**
  * Reads an error about a prompt that is too long. Undefined if it is about something else, or if
  * the answer alone fills the context, so that no prompt would be short enough.
- *
- * @param body of the error, decoded
  */
 export function readTooLong(status: number, body: string): TooLong | undefined {
   const statement = statementIn(body);
@@ -253,8 +251,6 @@ export function readTooLong(status: number, body: string): TooLong | undefined {
 /**
  * Reads an error about a prompt and an answer that do not fit into the model's context together,
  * for a call whose answer may be limited further. Undefined if it is about something else.
- *
- * @param body of the error, decoded
  */
 export function readNoRoom(status: number, body: string): TooLong | undefined {
   if (!mayBeTooLong(status)) return undefined;

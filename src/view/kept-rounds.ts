@@ -186,11 +186,7 @@ export class FoundRounds {
     });
   }
 
-  /**
-   * Has what the isolate has remembered confirmed after the answer.
-   *
-   * @param times when it was seen
-   */
+  /** Has what the isolate has remembered confirmed after the answer. */
   private rely(keys: readonly string[], times: readonly number[]): void {
     if (times.length === 0) return;
     const oldest = times.reduce((one, other) => Math.min(one, other));

@@ -44,7 +44,6 @@ export const NOT_KEPT: StoredAnswer = {
 };
 
 /**
- * @param key see `rowKeyOf`
  * @param until when it is too late, in milliseconds since the epoch
  * @returns what is kept of it; undefined if nothing is
  * @throws StoreError

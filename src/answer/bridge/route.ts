@@ -17,11 +17,7 @@ export interface Route {
 /** What an attempt reports of its API. */
 export type ReportedApi = NonNullable<Report['upstream_api']>;
 
-/**
- * The API that a request is to be sent over; undefined for chat.
- *
- * @param offersTools whether the model is given tools of Precis
- */
+/** The API that a request is to be sent over; undefined for chat. */
 export function routeOf({ request, chosen, scope }: Call, offersTools: boolean): Route | undefined {
   if (request.protocol !== 'chat') return undefined;
   const setting = upstreamApiOf(chosen.strategy);

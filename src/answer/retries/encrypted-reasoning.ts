@@ -25,11 +25,6 @@ export interface JoinedReasoning {
   learn(answers: JoinedAnswers): void;
 }
 
-/**
- * Whether Precis asks for reasoning.
- *
- * @param offersTools whether the model is given Precis's tools
- */
 export function asksReasoning(
   { asksReasoning: isCallers, model }: ModelRequest,
   offersTools: boolean,

@@ -19,10 +19,6 @@ import { withoutField } from './own-fields.ts';
 import type { BodyOf, Retry } from './retry.ts';
 import { withinLimit } from './too-long.ts';
 
-/**
- * @param first the view that is sent first
- * @param options of the request's views
- */
 export function retriesOf(
   call: Call,
   { report }: MadeView,

@@ -58,8 +58,6 @@ export interface Retry {
   /**
    * Whether it may help where this attempt is refused. A refusal that no retry may help with is
    * not read, and neither is an answer.
-   *
-   * @param status see `Refusal`
    */
   mayHelp(refused: Attempt, status: number | undefined): boolean;
   /** The attempt to make next; undefined if the refusal is about something else. */

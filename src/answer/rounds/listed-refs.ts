@@ -29,8 +29,6 @@ const MOST_LOOKED = 4 * MOST_LISTED;
  * The result of a model's call. Refs follow from the request's own array, so nothing of another
  * conversation can be listed. An output that left with its message is listed if it is stored, by
  * itself or in a transcript that the view names. Never throws.
- *
- * @param args as the model wrote them
  */
 export async function answerList(
   args: string,

@@ -35,10 +35,6 @@ import type { MadeView } from '../../view/made-view.ts';
 import type { OfferedTools } from '../../view/offer-tools.ts';
 import { answerList } from './listed-refs.ts';
 
-/**
- * @param sent a request with Precis's tools
- * @param made its view
- */
 export async function startRounds(
   sent: Omit<SentRequest, 'request'>,
   tools: OfferedTools,
@@ -123,11 +119,7 @@ function insertInto(archive: UserArchive, tenant: Tenant, { scope }: Call) {
   };
 }
 
-/**
- * Writes the memory blocks that a request's tools may write.
- *
- * @param hasFailed called if it can't
- */
+/** Writes the memory blocks that a request's tools may write. */
 function blockWriter(
   { blocks }: OfferedTools,
   tenant: Tenant,

@@ -29,11 +29,7 @@ export function addPieces(blocks: unknown[], pieces: readonly unknown[], since =
   }
 }
 
-/**
- * Adds a content to another one, of which at least one is a list of parts.
- *
- * @param since see `addPieces`
- */
+/** Adds a content to another one, of which at least one is a list of parts. */
 export function addedParts(known: unknown, added: unknown, since = 0): unknown[] {
   const parts = partsOf(known);
   for (const piece of partsOf(added)) {

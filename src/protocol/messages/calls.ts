@@ -108,10 +108,6 @@ export class BlockSorter extends CallSorter {
  * The turn of an answer: all its blocks but the caller's calls, which have no results yet. Thinking
  * is bound to all blocks before it, so none is sent back after a block that is left out, or without
  * the block that it led to.
- *
- * @param blocks in order
- * @param sorter that sorted them
- * @param container see `ToolTurn`
  */
 export function turnOf(
   blocks: readonly AnswerBlock[],

@@ -47,7 +47,6 @@ function errorType(status: number): string {
 /**
  * An error of Precis as Anthropic's API has them.
  *
- * @param status of HTTP
  * @param requestId absent in streams, whose headers have it
  */
 export function messagesError(

@@ -45,7 +45,6 @@ import type { Element, ElementFacts, HostedParts, Part } from './element.ts';
  * The messages of the elements. Linear in their number.
  *
  * @param known facts about those that an earlier request had
- * @param needs see `NeedsLoading`
  */
 export function messagesOf(
   elements: readonly Element[],

@@ -57,13 +57,7 @@ export function waitsForCaller({ type, call_id, execution, environment }: JsonOb
   return execution !== 'server' && asObject(environment).type !== HOSTED_SHELL;
 }
 
-/**
- * The turn of an answer: all its items but the caller's calls, which have no results yet.
- *
- * @param items in order
- * @param sorter that sorted them
- * @param isUnstored see `ToolTurn`
- */
+/** The turn of an answer: all its items but the caller's calls, which have no results yet. */
 export function turnOf(items: readonly JsonObject[], sorter: ItemSorter, isUnstored?: boolean): ToolTurn {
   const messages: JsonObject[] = [];
   let reasoning: JsonObject[] = [];

@@ -95,11 +95,7 @@ export class HostedOutput {
     return new HostedOutput(body, spans, holding);
   }
 
-  /**
-   * The output as its ref returns it: its text, or the elements of its list that have texts.
-   *
-   * @param item the kind of the item
-   */
+  /** The output as its ref returns it: its text, or the elements of its list that have texts. */
   content(item: string): Content {
     const { texts, spans, body } = this;
     const [only = ''] = texts;
@@ -152,7 +148,6 @@ const PLACE = /\binput(?:\[|\.|",\s*(?:"list\[[^"]*",\s*)?)(\d+)\b/g;
  * that it may be about.
  *
  * @param error its JSON
- * @param sent the body that was refused
  * @param kinds types of items
  */
 export function kindsNamedIn(

@@ -69,7 +69,6 @@ export class ItemGroup extends NamedMessage implements WireMessage {
    * @param before the group before it
    * @param kept shared by all groups of the body
    * @param facts of a group with the same bytes and the same messages before it
-   * @param terms of the request
    */
   constructor(
     body: Uint8Array,

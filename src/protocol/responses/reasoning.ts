@@ -73,11 +73,7 @@ export function withoutEncrypted<Item>(item: Item): Item {
 
 const OF_INCLUDE = /\binclude\b|encrypted[ _.]?(?:reasoning|content)/i;
 
-/**
- * Whether an error refuses encrypted reasoning, as OpenAI's does for models that don't reason.
- *
- * @param body of the error
- */
+/** Whether an error refuses encrypted reasoning, as OpenAI's does for models that don't reason. */
 export function refusesEncrypted(body: string): boolean {
   return OF_INCLUDE.test(body);
 }

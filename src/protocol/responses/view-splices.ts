@@ -25,7 +25,6 @@ const TEXT = 'input_text';
  * The splices that make the view of a body's items.
  *
  * @param marks the messages that get a mark of the prompt cache
- * @param from see `Additions.thinkingFrom`
  */
 export function viewSplices(
   bytes: Uint8Array,
