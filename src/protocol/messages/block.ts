@@ -5,7 +5,7 @@
 import { asObject, asString, isObject, type JsonObject } from '../../lib/json.ts';
 import type { Weight } from '../../memory/conversation/message.ts';
 import { isThinkingPart } from '../chat/reasoning.ts';
-import type { CacheMarks } from '../edits.ts';
+import { type CacheMarks, CLAUDE_MARKS } from '../edits.ts';
 import type { JsonSpan } from '../json/outline.ts';
 import { fieldOf, jsonOf, stringIn, textOf } from '../json/spans.ts';
 import {
@@ -35,13 +35,7 @@ export const BLOCK_FIELDS: readonly string[] = [
 export const MARK_FIELD = 'cache_control';
 
 /** The API names every block by its place in a content, so `content` in an error says nothing. */
-export const MESSAGES_MARKS: CacheMarks = {
-  field: MARK_FIELD,
-  json: '{"type":"ephemeral"}',
-  most: 4,
-  areCallers: true,
-  refusal: /cache_control/,
-};
+export const MESSAGES_MARKS: CacheMarks = { ...CLAUDE_MARKS, refusal: /cache_control/ };
 
 /** Sources of an image or a document that are billed at a flat price, not as their text. */
 const MEDIA_SOURCES: ReadonlySet<unknown> = new Set(['base64', 'url', 'file']);

@@ -163,12 +163,7 @@ export function readCompaction(bytes: Uint8Array): CompactionAnswer | undefined 
   };
 }
 
-/** A block as a message of the conversation. */
-export function signedMessage(signed: string): string {
-  return `{"role":"assistant","content":[${signed}]}`;
-}
-
-/** The same with a mark of the prompt cache, which follows the summary. */
+/** A message of one block with a mark of the prompt cache after it. */
 export function markedBlock(message: string, mark: string): string {
   return `${message.slice(0, -'}]}'.length)},"${MARK_FIELD}":${mark}}]}`;
 }

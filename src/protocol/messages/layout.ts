@@ -21,7 +21,7 @@ import { levels } from '../json/outline.ts';
 import { cutMembers, fieldOf, jsonOf, splice, within } from '../json/spans.ts';
 import { roundsWithoutThinking } from '../thinking.ts';
 import { type Block, MARK_FIELD } from './block.ts';
-import { signedMessage } from './compaction.ts';
+import { messageJson } from './calls.ts';
 import type { Element } from './element.ts';
 import { ElementMessage } from './message.ts';
 
@@ -178,7 +178,7 @@ function openingFirst(
   at: number,
 ): readonly Entry[] {
   if (signed === undefined) return askedFirst(entries, elements);
-  return [ours(at, signedMessage(signed), ['assistant', 'assistant'], { isSigned: true }), ...entries];
+  return [ours(at, messageJson([signed]), ['assistant', 'assistant'], { isSigned: true }), ...entries];
 }
 
 /**
