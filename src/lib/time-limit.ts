@@ -6,12 +6,7 @@ export function pause(milliseconds: number): Promise<void> {
 }
 
 /** A promise that resolves after some time. Clear it when the race is over. */
-interface TimeLimit {
-  readonly over: Promise<undefined>;
-  clear(): void;
-}
-
-export function after(milliseconds: number): TimeLimit {
+export function after(milliseconds: number) {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const over = new Promise<undefined>((resolve) => {
     timer = setTimeout(() => resolve(undefined), milliseconds);

@@ -38,13 +38,6 @@ interface Reported {
   readonly protocol: string;
 }
 
-/** A part of the work of a request. Times are in milliseconds since the epoch. */
-interface Part {
-  readonly name: string;
-  readonly start: number;
-  readonly end: number;
-}
-
 const FLAG_SAMPLED = '01';
 
 /** The part in which a request waits for the heads of answers. */
@@ -83,7 +76,7 @@ export class RequestTrace {
   private readonly own: TraceContext;
   private readonly isRecorded: boolean;
   private readonly start: number;
-  private readonly parts: Part[] = [];
+  private readonly parts: Pick<Span, 'name' | 'start' | 'end'>[] = [];
   private readonly calls: ModelCall[] = [];
   private asked: Asked | undefined;
   private reported: Reported | undefined;
@@ -168,11 +161,10 @@ export class RequestTrace {
       ...this.parts.map(
         (part): Span => ({
           ...below,
+          ...part,
           spanId: newId(8),
           name: `precis.${part.name}`,
           kind: INTERNAL,
-          start: part.start,
-          end: part.end,
           attributes: {},
           hasFailed: false,
         }),

@@ -11,13 +11,8 @@ export interface ListedHeading {
   readonly words: string;
 }
 
-export interface HtmlPage {
-  readonly html: string;
-  readonly headings: readonly ListedHeading[];
-}
-
 /** @param addresses of pages and pictures, by the paths that links name */
-export function htmlOf(markdown: string, addresses: ReadonlyMap<string, string>): HtmlPage {
+export function htmlOf(markdown: string, addresses: ReadonlyMap<string, string>) {
   const headings: ListedHeading[] = [];
   const anchorOf = anchorsOfPage();
   const marked = new Marked({

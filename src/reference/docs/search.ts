@@ -12,12 +12,6 @@ const MOST_RESULTS = 30;
 /** Characters of a result's text, about. */
 const SNIPPET = 180;
 
-export interface SearchResult {
-  readonly section: Section;
-  /** Text around the first word that was found. Every second part is a match. */
-  readonly parts: readonly string[];
-}
-
 /** The words of a question, in lower case. */
 export function queryWords(query: string): string[] {
   const words = query.slice(0, LONGEST_QUERY).toLowerCase().split(/\s+/).filter(Boolean);
@@ -26,9 +20,10 @@ export function queryWords(query: string): string[] {
 
 /**
  * The sections that have all words of a question, best first: those with the words in their
- * headings, then those that name them most often for their length.
+ * headings, then those that name them most often for their length. With the text around the first
+ * word that was found, in parts, of which every second one is a match.
  */
-export function searchSections(sections: readonly Section[], query: string): SearchResult[] {
+export function searchSections(sections: readonly Section[], query: string) {
   const words = queryWords(query);
   if (words.length === 0) return [];
   return sections

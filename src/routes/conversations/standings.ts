@@ -35,17 +35,12 @@ export interface Place extends ListPlace {
   readonly index: number;
 }
 
-interface CallersPart {
-  readonly found: readonly Placed[];
-  /** How far it is complete, if a list has ended early; null if none has. */
-  readonly stopped: Place | null;
-}
-
 /**
  * The conversations of a caller in the order of a query. Conversations with the same value come in
  * the order of the tenants, so under `created` one list follows the other.
  *
  * @param after the place to go on from; null: the beginning
+ * @returns also how far it is complete, if a list has ended early; null if none has
  * @throws StoreError
  */
 export async function listedOf(
@@ -54,7 +49,7 @@ export async function listedOf(
   after: Place | null,
   most: number,
   services: Services,
-): Promise<CallersPart> {
+): Promise<{ readonly found: Placed[]; readonly stopped: Place | null }> {
   const isDescending = query.order === 'desc';
   const rankOf = (index: number): number => (isDescending ? index : -index);
   const lists = await Promise.all(
