@@ -1,8 +1,9 @@
 /** The loops of real clients of chat. Their model knows as much of its thoughts as it is sent. */
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { type Behaviour, behave, respond } from '../../../tools/upstream/behaviours.ts';
 import type { ToolCall } from '../../../tools/upstream/completion.ts';
 import { CHAT_LOOPS } from '../../support/clients/chat-loops.ts';
+import { inTurn } from '../../support/deployment/in-turn.ts';
 import { deployMessages, MESSAGES_KEY } from '../../support/deployment/messages-deployment.ts';
 
 type Json = Record<string, unknown>;
@@ -39,35 +40,42 @@ const ofAnthropic = {
   },
 } as const;
 
-describe.each(CHAT_LOOPS)('the loop of %s', (_, loop) => {
-  it.each([
-    { api: 'responses', stream: false, knows: STEPS },
-    { api: 'responses', stream: true, knows: STEPS },
-    { api: 'messages', stream: false, knows: STEPS },
-    { api: 'messages', stream: true, knows: STEPS },
-    { api: 'chat', stream: false, knows: 0 },
-  ])('has all thoughts of its model, which chat alone loses ($api, stream: $stream)', async (given) => {
-    const { stream, api, knows } = given;
-    deployment.openai.become({ responses: ofOpenAi, chat: ofOpenAi });
-    deployment.upstream.become({ thinks: true, messages: ofAnthropic });
-    const looked: number[] = [];
-    const said = await loop({
-      ...{ baseURL: `${deployment.url}/v1`, apiKey: MESSAGES_KEY, stream },
-      model: api === 'messages' ? 'claude-sonnet-5-5' : 'gpt-6-astra',
-      headers: { 'x-memory-strategy': JSON.stringify({ mode: 'auto', upstream_api: api }) },
-      task: `Look around, ${++made}.`,
-      look: (at) => {
-        looked.push(at);
-        return `Nothing, ${looked.length}.`;
+const LOOPS = [
+  { api: 'responses', knows: STEPS } as const,
+  { api: 'messages', knows: STEPS } as const,
+  { api: 'chat', knows: 0 } as const,
+].flatMap((given) => CHAT_LOOPS.map(([name, loop]) => ({ ...given, name, loop })));
+
+// By day each client's loop over an API has answers of one form, and each API has both.
+inTurn(
+  [false, true],
+  (stream) => `a client's loop (stream: ${stream})`,
+  (stream) => {
+    it.each(LOOPS)(
+      'has all thoughts of its model, which chat alone loses: $name, $api',
+      async ({ loop, api, knows }) => {
+        deployment.openai.become({ responses: ofOpenAi, chat: ofOpenAi });
+        deployment.upstream.become({ thinks: true, messages: ofAnthropic });
+        const looked: number[] = [];
+        const said = await loop({
+          ...{ baseURL: `${deployment.url}/v1`, apiKey: MESSAGES_KEY, stream },
+          model: api === 'messages' ? 'claude-sonnet-5-5' : 'gpt-6-astra',
+          headers: { 'x-memory-strategy': JSON.stringify({ mode: 'auto', upstream_api: api }) },
+          task: `Look around, ${++made}.`,
+          look: (at) => {
+            looked.push(at);
+            return `Nothing, ${looked.length}.`;
+          },
+        });
+        expect(said).toBe(`I have looked ${STEPS} times, and know of ${knows}.`);
+        expect(looked).toEqual(Array.from({ length: STEPS }, (_, at) => (knows > 0 ? at : 0)));
+        const { openai, upstream } = deployment;
+        const asked = [...openai.requests, ...upstream.requests].filter(({ method }) => method === 'POST');
+        const path = { responses: '/responses', messages: '/messages', chat: '/chat/completions' }[api];
+        expect(asked.map((request) => request.path)).toEqual(
+          Array.from({ length: STEPS + 1 }, () => `/v1${path}`),
+        );
       },
-    });
-    expect(said).toBe(`I have looked ${STEPS} times, and know of ${knows}.`);
-    expect(looked).toEqual(Array.from({ length: STEPS }, (__, at) => (knows > 0 ? at : 0)));
-    const { openai, upstream } = deployment;
-    const asked = [...openai.requests, ...upstream.requests].filter(({ method }) => method === 'POST');
-    const path = { responses: '/responses', messages: '/messages', chat: '/chat/completions' }[api];
-    expect(asked.map((request) => request.path)).toEqual(
-      Array.from({ length: STEPS + 1 }, () => `/v1${path}`),
     );
-  });
-});
+  },
+);
