@@ -3,11 +3,11 @@
  * it, in every way that a caller has.
  */
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Report } from '../../../src/memory/plan/report.ts';
 import type { RunEvent } from '../../../src/memory/run/event.ts';
 import type { Behaviour } from '../../../tools/upstream/behaviours.ts';
-import { blocksIn } from '../../../tools/upstream/bound-thinking.ts';
+import { blocksIn, type Dialect } from '../../../tools/upstream/bound-thinking.ts';
 import {
   type SigningModel,
   signingModel,
@@ -16,6 +16,7 @@ import {
 } from '../../../tools/upstream/signing-model.ts';
 import { ThinkingAgent, workingModel } from '../../support/clients/thinking-agent.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
+import { inTurn } from '../../support/deployment/in-turn.ts';
 import { until } from '../../support/deployment/polling.ts';
 import { forAllAsync } from '../../support/laws/runs.ts';
 
@@ -73,92 +74,100 @@ const run = fc.record({
   changes: fc.array(change, { minLength: 4, maxLength: 7 }),
 });
 
-const FORMS = [
-  ['openrouter', 'claude-fable-5.2'],
-  ['litellm', 'claude-fable-5.2'],
-  ['responses', 'claude-fable-5.2'],
-  ['responses', 'gpt-6.2-sol'],
-] as const;
+/** Of an API: by whom its thinking comes, or which model binds it. */
+const FORMS: readonly (readonly (readonly [dialect: Dialect, model: string])[])[] = [
+  [
+    ['openrouter', 'claude-fable-5.2'],
+    ['litellm', 'claude-fable-5.2'],
+  ],
+  [
+    ['responses', 'claude-fable-5.2'],
+    ['responses', 'gpt-6.2-sol'],
+  ],
+];
 
 let conversations = 0;
 
-describe.each(FORMS)(
-  'every conversation with thinking by %s, of %s, of answers in one piece and in streams,',
-  (dialect, name) => {
-    it('has no thinking that is refused or dropped, and some that stays', async () => {
-      let kept = 0;
-      let dropped = 0;
-      await forAllAsync(RUNS, run, async ({ memory_strategy, blocks, injection, changes }) => {
-        model = signingModel({ dialect, answer: workingModel(STEPS), drops: name.startsWith('gpt') });
-        const id = ++conversations;
-        const label = `of-law-${id}`;
-        const write = (text: string) =>
-          deployment.fetch(`/v1/blocks/${label}`, { method: 'PUT', body: JSON.stringify({ text }) });
-        if (blocks) await write('Weigh twice.');
-        let fields: Record<string, unknown> = {
-          model: name,
-          conversation_id: `law-${id}`,
-          user: 'weigher',
-          memory_strategy,
-          ...(blocks ? { memory_blocks: { labels: [label] } } : {}),
-          ...(injection ? { memory_injection: true } : {}),
-        };
-        const agent = new ThinkingAgent(deployment.client(), {
-          dialect,
-          stream: 'in turn',
-          fields: {},
-          lines: 50,
+// What an edit costs is planned for all models that bind their thinking.
+for (const forms of FORMS)
+  inTurn(
+    forms,
+    ([dialect, name]) => `every conversation with thinking by ${dialect}, of ${name},`,
+    ([dialect, name]) => {
+      it('has no thinking that is refused or dropped, and some that stays', async () => {
+        let kept = 0;
+        let dropped = 0;
+        await forAllAsync(RUNS, run, async ({ memory_strategy, blocks, injection, changes }) => {
+          model = signingModel({ dialect, answer: workingModel(STEPS), drops: name.startsWith('gpt') });
+          const id = ++conversations;
+          const label = `of-law-${id}`;
+          const write = (text: string) =>
+            deployment.fetch(`/v1/blocks/${label}`, { method: 'PUT', body: JSON.stringify({ text }) });
+          if (blocks) await write('Weigh twice.');
+          let fields: Record<string, unknown> = {
+            model: name,
+            conversation_id: `law-${id}`,
+            user: 'weigher',
+            memory_strategy,
+            ...(blocks ? { memory_blocks: { labels: [label] } } : {}),
+            ...(injection ? { memory_injection: true } : {}),
+          };
+          const agent = new ThinkingAgent(deployment.client(), {
+            dialect,
+            stream: 'in turn',
+            fields: {},
+            lines: 50,
+          });
+          const snapshots: (typeof agent.array)[] = [];
+          const before = deployment.upstream.requests.length;
+
+          for (const [turn, changed] of changes.entries()) {
+            snapshots.push([...agent.array]);
+            let once = {};
+            if (changed.kind === 'write a block' && blocks) await write(`Weigh ${turn} times.`);
+            if (changed.kind === 'refresh' && blocks)
+              once = { memory_blocks: { labels: [label], refresh: true } };
+            if (changed.kind === 'refresh' && injection)
+              once = { ...once, memory_injection: { refresh: true } };
+            if (changed.kind === 'limit')
+              once = { [dialect === 'responses' ? 'max_output_tokens' : 'max_tokens']: changed.tokens };
+            if (changed.kind === 'strategy') fields = { ...fields, memory_strategy: changed.strategy };
+            if (changed.kind === 'fork') {
+              const point = snapshots.at(-1 - changed.back);
+              if (point) agent.array.splice(0, agent.array.length, ...point);
+            }
+            const asked = turn * 10 + 1;
+            let left: number | undefined;
+            let last: Report | undefined;
+            for (const { memory } of await agent.turn(`What does number ${asked} weigh?`, {
+              ...fields,
+              ...once,
+            })) {
+              const { dropped_thinking_blocks: now = 0, reasoning_dropped } = memory;
+              if (now > 0) dropped++;
+              // Within a turn, a loss is reported where it happens, and nowhere else.
+              if (left !== undefined && now <= left) expect(reasoning_dropped).toBeUndefined();
+              else if (left !== undefined) expect(reasoning_dropped?.blocks).toBe(now - left);
+              // Inside of a turn, a move waits while there is room.
+              const isPatient = fields.memory_strategy === PATIENT && last?.retrieval === undefined;
+              if (isPatient && memory.tokens && last?.tokens && reasoning_dropped?.cause === 'move')
+                expect(last.tokens.after + memory.tokens.before - last.tokens.before).toBeGreaterThan(LATE);
+              left = now;
+              last = memory;
+            }
+          }
+
+          const sent = deployment.upstream.requests
+            .slice(before)
+            .filter(({ path }) => /completions|responses/.test(path));
+          kept += sent.filter(({ body }) => blocksIn(body).length > 0).length;
+          expect(model.refused).toBe(0);
         });
-        const snapshots: (typeof agent.array)[] = [];
-        const before = deployment.upstream.requests.length;
-
-        for (const [turn, changed] of changes.entries()) {
-          snapshots.push([...agent.array]);
-          let once = {};
-          if (changed.kind === 'write a block' && blocks) await write(`Weigh ${turn} times.`);
-          if (changed.kind === 'refresh' && blocks)
-            once = { memory_blocks: { labels: [label], refresh: true } };
-          if (changed.kind === 'refresh' && injection)
-            once = { ...once, memory_injection: { refresh: true } };
-          if (changed.kind === 'limit')
-            once = { [dialect === 'responses' ? 'max_output_tokens' : 'max_tokens']: changed.tokens };
-          if (changed.kind === 'strategy') fields = { ...fields, memory_strategy: changed.strategy };
-          if (changed.kind === 'fork') {
-            const point = snapshots.at(-1 - changed.back);
-            if (point) agent.array.splice(0, agent.array.length, ...point);
-          }
-          const asked = turn * 10 + 1;
-          let left: number | undefined;
-          let last: Report | undefined;
-          for (const { memory } of await agent.turn(`What does number ${asked} weigh?`, {
-            ...fields,
-            ...once,
-          })) {
-            const { dropped_thinking_blocks: now = 0, reasoning_dropped } = memory;
-            if (now > 0) dropped++;
-            // Within a turn, a loss is reported where it happens, and nowhere else.
-            if (left !== undefined && now <= left) expect(reasoning_dropped).toBeUndefined();
-            else if (left !== undefined) expect(reasoning_dropped?.blocks).toBe(now - left);
-            // Inside of a turn, a move waits while there is room.
-            const isPatient = fields.memory_strategy === PATIENT && last?.retrieval === undefined;
-            if (isPatient && memory.tokens && last?.tokens && reasoning_dropped?.cause === 'move')
-              expect(last.tokens.after + memory.tokens.before - last.tokens.before).toBeGreaterThan(LATE);
-            left = now;
-            last = memory;
-          }
-        }
-
-        const sent = deployment.upstream.requests
-          .slice(before)
-          .filter(({ path }) => /completions|responses/.test(path));
-        kept += sent.filter(({ body }) => blocksIn(body).length > 0).length;
-        expect(model.refused).toBe(0);
+        expect(kept).toBeGreaterThan(10);
+        expect(dropped).toBeGreaterThan(3);
       });
-      expect(kept).toBeGreaterThan(10);
-      expect(dropped).toBeGreaterThan(3);
-    });
-  },
-);
+    },
+  );
 
 /** Beside messages. Each turn has another one. */
 const SETTINGS = ['effort', 'format', 'user', 'tools', 'model'] as const;
@@ -172,53 +181,58 @@ function settingOf(name: (typeof SETTINGS)[number], turn: number): Record<string
   return { tools: [tool] };
 }
 
-describe.each([false, true])('a caller who edits what a model has answered to (stream: %s)', (stream) => {
-  it('has the report of each block that is lost, at the answer before which the model thinks longer', async () => {
-    let lost = 0;
-    let named = 0;
-    const settings = fc.constantFrom(...SETTINGS);
-    const edit = fc.option(fc.oneof(fc.nat({ max: 9 }), settings));
-    const edits = fc.array(edit, { minLength: 3, maxLength: 5 });
-    await forAllAsync(RUNS, edits, async (edited) => {
-      model = signingModel({ dialect: 'responses', answer: workingModel(STEPS), drops: true });
-      const fields = {
-        model: 'gpt-6.2-sol',
-        conversation_id: `edited-${++conversations}`,
-        safety_identifier: 'a weigher',
-        memory_strategy: { mode: 'auto', token_budget: 100_000 },
-      };
-      const client = deployment.client();
-      const agent = new ThinkingAgent(client, { dialect: 'responses', stream, fields, lines: 5 });
-      let reported = 0;
-      let asked = 0;
-      let more = {};
-      for (const [turn, chosen] of edited.entries()) {
-        const said = agent.array.filter(({ role }) => role === 'user');
-        const message = typeof chosen === 'number' ? said[chosen % said.length] : undefined;
-        if (message) message.content = `${message.content} Say it in ${turn} words.`;
-        if (typeof chosen === 'string') more = { ...more, ...settingOf(chosen, turn) };
-        const edited = typeof chosen === 'string' ? chosen : 'message';
-        for (const { memory, thought = 0 } of await agent.turn(`What does number ${turn} weigh?`, more)) {
-          const { cause, blocks = 0 } = memory.reasoning_dropped ?? {};
-          expect(cause).toBe(thought > thoughtTokens(THOUGHT) ? edited : undefined);
-          reported += blocks;
-          asked++;
+// Which block is lost is settled before the answer comes.
+inTurn(
+  [false, true],
+  (stream) => `a caller who edits what a model has answered to (stream: ${stream})`,
+  (stream) => {
+    it('has the report of each block that is lost, at the answer before which the model thinks longer', async () => {
+      let lost = 0;
+      let named = 0;
+      const settings = fc.constantFrom(...SETTINGS);
+      const edit = fc.option(fc.oneof(fc.nat({ max: 9 }), settings));
+      const edits = fc.array(edit, { minLength: 3, maxLength: 5 });
+      await forAllAsync(RUNS, edits, async (edited) => {
+        model = signingModel({ dialect: 'responses', answer: workingModel(STEPS), drops: true });
+        const fields = {
+          model: 'gpt-6.2-sol',
+          conversation_id: `edited-${++conversations}`,
+          safety_identifier: 'a weigher',
+          memory_strategy: { mode: 'auto', token_budget: 100_000 },
+        };
+        const client = deployment.client();
+        const agent = new ThinkingAgent(client, { dialect: 'responses', stream, fields, lines: 5 });
+        let reported = 0;
+        let asked = 0;
+        let more = {};
+        for (const [turn, chosen] of edited.entries()) {
+          const said = agent.array.filter(({ role }) => role === 'user');
+          const message = typeof chosen === 'number' ? said[chosen % said.length] : undefined;
+          if (message) message.content = `${message.content} Say it in ${turn} words.`;
+          if (typeof chosen === 'string') more = { ...more, ...settingOf(chosen, turn) };
+          const edited = typeof chosen === 'string' ? chosen : 'message';
+          for (const { memory, thought = 0 } of await agent.turn(`What does number ${turn} weigh?`, more)) {
+            const { cause, blocks = 0 } = memory.reasoning_dropped ?? {};
+            expect(cause).toBe(thought > thoughtTokens(THOUGHT) ? edited : undefined);
+            reported += blocks;
+            asked++;
+          }
         }
-      }
-      expect(reported).toBe(model.dropped);
-      // In most events the model has said so itself.
-      const path = `/v1/conversations/${fields.conversation_id}/requests?limit=100&user=a+weigher`;
-      let events: RunEvent[] = [];
-      await until('all events are kept', async () => {
-        events = ((await (await deployment.fetch(path)).json()) as { data: RunEvent[] }).data;
-        return events.length === asked;
+        expect(reported).toBe(model.dropped);
+        // In most events the model has said so itself.
+        const path = `/v1/conversations/${fields.conversation_id}/requests?limit=100&user=a+weigher`;
+        let events: RunEvent[] = [];
+        await until('all events are kept', async () => {
+          events = ((await (await deployment.fetch(path)).json()) as { data: RunEvent[] }).data;
+          return events.length === asked;
+        });
+        const losses = events.flatMap(({ reasoning_dropped }) => reasoning_dropped ?? []);
+        expect(losses.reduce((sum, { blocks }) => sum + blocks, 0)).toBe(model.dropped);
+        lost += reported;
+        named += losses.filter(({ by }) => by === 'vendor').length;
       });
-      const losses = events.flatMap(({ reasoning_dropped }) => reasoning_dropped ?? []);
-      expect(losses.reduce((sum, { blocks }) => sum + blocks, 0)).toBe(model.dropped);
-      lost += reported;
-      named += losses.filter(({ by }) => by === 'vendor').length;
+      expect(lost).toBeGreaterThan(3);
+      expect(named).toBeGreaterThan(0);
     });
-    expect(lost).toBeGreaterThan(3);
-    expect(named).toBeGreaterThan(0);
-  });
-});
+  },
+);
