@@ -1,6 +1,6 @@
 import OpenAI from 'openai';
 import type { ChatCompletionCreateParams } from 'openai/resources/chat/completions';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import type { Report } from '../../../src/memory/plan/report.ts';
 import { type Behaviour, behave, sendJson, tokensOf } from '../../../tools/upstream/behaviours.ts';
 import type { RecordedRequest } from '../../../tools/upstream/recorded-request.ts';
@@ -8,9 +8,10 @@ import { assistant, result, step, system } from '../../support/conversations/cha
 import { linesAbout } from '../../support/conversations/conversations.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { collect } from '../../support/deployment/event-stream.ts';
+import { inTurn } from '../../support/deployment/in-turn.ts';
 import type { WithMemory } from '../../support/deployment/memory-report.ts';
 import { until } from '../../support/deployment/polling.ts';
-import { overProtocols } from '../../support/deployment/protocol.ts';
+import { overProtocols, PROTOCOLS } from '../../support/deployment/protocol.ts';
 import { startRollingSummarizer, Talk } from '../../support/deployment/rolling-summarizer.ts';
 
 const summarizer = await startRollingSummarizer();
@@ -137,73 +138,66 @@ const MODES: [name: string, strategy: object][] = [
   ['rolling_summary without a memory', { mode: 'rolling_summary', total_max_tokens: 100_000 }],
 ];
 
-overProtocols('an upstream that says the context is too long', deployment, (protocol) => {
-  describe.each(MODES)('in mode %s', (mode, strategy) => {
-    const firsts = new Map<boolean, Promise<Sent & { readonly apiKey: string }>>();
-    /** The first request that is too long, of a caller of its own; once for all tests. */
-    const first = (stream: boolean) => {
-      const apiKey = newKey();
-      const sent =
-        firsts.get(stream) ?? send(apiKey, strategy, talk(8), { stream }).then((one) => ({ ...one, apiKey }));
-      firsts.set(stream, sent);
-      return sent;
-    };
+const WAYS = PROTOCOLS.flatMap((protocol) => [false, true].map((stream) => ({ protocol, stream })));
 
-    it.each([false, true])('gets one smaller view, once, streamed: %s', async (stream) => {
-      const { memory, headers, asked, view } = await first(stream);
+// What a mode makes of a limit depends neither on the protocol nor on the form of the answer.
+inTurn(
+  WAYS,
+  ({ protocol, stream }) =>
+    `an upstream that says the context is too long, over ${protocol.name} (stream: ${stream}),`,
+  ({ protocol, stream }) => {
+    deployment.over(protocol);
 
-      // A strict upstream: it would have refused an invalid view.
-      expect(asked).toHaveLength(2);
-      const [former, second] = asked as [RecordedRequest, RecordedRequest];
-      expect(former.body.messages).toEqual(talk(8));
-      expect(tokensOf(second)).toBeLessThan(tokensOf(former));
-      expect(tokensOf(second)).toBeLessThanOrEqual(6_000);
-      const { messages: _first, ...restOfFirst } = former.body;
-      const { messages: _second, ...restOfSecond } = second.body;
-      expect(restOfSecond).toEqual(restOfFirst);
-      expect(restOfSecond.tools).toEqual(protocol.body({ tools }).tools);
-      expect(view[0]).toEqual(PREAMBLE);
-      expect(view.at(-1)).toEqual(talk(8).at(-1));
+    it.each(MODES)(
+      'gets one smaller view with a receipt, and next time at once: %s',
+      async (mode, strategy) => {
+        const apiKey = newKey();
+        const { memory, headers, asked, view } = await send(apiKey, strategy, talk(8), { stream });
 
-      expect(memory.trigger).toBe('upstream_limit');
-      expect(memory.warnings).toContain('limit_learned');
-      expect(memory.tokens?.after).toBeLessThan(memory.tokens?.before ?? 0);
-      expect(memory.applied_edits).not.toEqual([]);
-      expect(headers.get('x-memory-trigger')).toBe('upstream_limit');
-      expect(headers.get('x-memory-warning')).toContain('limit_learned');
-      expect(headers.get('x-memory-frontier')).toBe('moved');
-    });
+        // A strict upstream: it would have refused an invalid view.
+        expect(asked).toHaveLength(2);
+        const [former, second] = asked as [RecordedRequest, RecordedRequest];
+        expect(former.body.messages).toEqual(talk(8));
+        expect(tokensOf(second)).toBeLessThan(tokensOf(former));
+        expect(tokensOf(second)).toBeLessThanOrEqual(6_000);
+        const { messages: _first, ...restOfFirst } = former.body;
+        const { messages: _second, ...restOfSecond } = second.body;
+        expect(restOfSecond).toEqual(restOfFirst);
+        expect(restOfSecond.tools).toEqual(protocol.body({ tools }).tools);
+        expect(view[0]).toEqual(PREAMBLE);
+        expect(view.at(-1)).toEqual(talk(8).at(-1));
 
-    it.each([false, true])('has a receipt of the smaller view, streamed: %s', async (stream) => {
-      const { apiKey, memory } = await first(stream);
-      const { receipt, trigger } = memory;
+        expect(memory.trigger).toBe('upstream_limit');
+        expect(memory.warnings).toContain('limit_learned');
+        expect(memory.tokens?.after).toBeLessThan(memory.tokens?.before ?? 0);
+        expect(memory.applied_edits).not.toEqual([]);
+        expect(headers.get('x-memory-trigger')).toBe('upstream_limit');
+        expect(headers.get('x-memory-warning')).toContain('limit_learned');
+        expect(headers.get('x-memory-frontier')).toBe('moved');
 
-      const response = await deployment.postTo(
-        '/v1/verify',
-        { ...protocol.body({ model, tools, messages: talk(8) }), receipt },
-        { authorization: `Bearer ${apiKey}` },
-      );
+        const response = await deployment.postTo(
+          '/v1/verify',
+          { ...protocol.body({ model, tools, messages: talk(8) }), receipt: memory.receipt },
+          { authorization: `Bearer ${apiKey}` },
+        );
 
-      expect(trigger).toBe('upstream_limit');
-      const { valid, checks } = (await response.json()) as {
-        valid: boolean;
-        checks: { name: string; ok: boolean | null }[];
-      };
-      expect(checks.filter(({ ok }) => ok === false)).toEqual([]);
-      if (!mode.startsWith('rolling')) expect(checks.find(({ name }) => name === 'plan')?.ok).toBe(true);
-      expect(valid).toBe(true);
-    });
+        const { valid, checks } = (await response.json()) as {
+          valid: boolean;
+          checks: { name: string; ok: boolean | null }[];
+        };
+        expect(checks.filter(({ ok }) => ok === false)).toEqual([]);
+        if (!mode.startsWith('rolling')) expect(checks.find(({ name }) => name === 'plan')?.ok).toBe(true);
+        expect(valid).toBe(true);
 
-    it('is asked at once with a smaller view next time, and each view begins with the one before', async () => {
-      const { apiKey } = await first(false);
-      const sent = await play(apiKey, strategy, 9, 11);
+        const later = await play(apiKey, strategy, 9, 11, { stream });
 
-      expect(sent.map(({ asked }) => asked.length)).toEqual(sent.map(() => 1));
-      for (const { memory } of sent) expect(memory.warnings).toContain('limit_learned');
-      expect(brokenPrefixes(sent)).toEqual([]);
-    });
-  });
-});
+        expect(later.map(({ asked }) => asked.length)).toEqual(later.map(() => 1));
+        for (const { memory } of later) expect(memory.warnings).toContain('limit_learned');
+        expect(brokenPrefixes(later)).toEqual([]);
+      },
+    );
+  },
+);
 
 overProtocols('a view that was counted by nobody', deployment, () => {
   it('F6: gets a smaller view of a large body that was not planned for the sake of its key', async () => {
