@@ -102,8 +102,9 @@ describe('a hostile transcript', () => {
   });
 });
 
-describe('a conversation of 400 requests', () => {
-  const REQUESTS = 400;
+describe('a conversation of more requests than are in sight', () => {
+  /** More than are read at once. */
+  const REQUESTS = 160;
   const AT_ONCE = 8;
 
   beforeAll(async () => {
