@@ -136,17 +136,6 @@ describe('the list of conversations', () => {
     await expect.poll(() => page.getByRole('button', { name: 'Try again' }).count()).toBeGreaterThan(0);
     await expectShownWell(page, 'list-failed');
   });
-
-  it('has a form to sign in, and a place to go anywhere, that are shown well', async () => {
-    const form = await open();
-    await expect.poll(() => form.getByLabel('API key').count()).toBe(1);
-    await expectShownWell(form, 'sign-in');
-    const page = await open({ key: KEY });
-    await expect.poll(() => page.locator('.listing tbody tr').count()).toBe(2);
-    await page.keyboard.press('Control+k');
-    await expect.poll(() => page.getByRole('dialog').count()).toBe(1);
-    await expectShownWell(page, 'palette');
-  });
 });
 
 describe('a conversation and its requests', () => {
@@ -269,10 +258,4 @@ describe('the operator’s screen', () => {
     await expect.poll(() => page.getByRole('button', { name: 'Try again' }).count()).toBeGreaterThan(1);
     await expectShownWell(page, 'operator-failed');
   });
-});
-
-it('the front page is shown well', async () => {
-  const page = await open();
-  await page.goto(`${precis.url}/`);
-  await expectShownWell(page, 'front');
 });

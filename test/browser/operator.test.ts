@@ -90,7 +90,6 @@ describe('a deployment with access keys', () => {
     );
     const alerts = page.getByRole('list', { name: 'What needs attention' });
     expect(await alerts.innerText()).toMatch(/gpt-4\.1-mini (?:retires in|was switched off)/);
-    await expectShownWell(page, 'operator-overview');
     await page.getByRole('link', { name: 'alice', exact: true }).click();
     await expect.poll(() => page.evaluate('document.activeElement.id')).toBe('caller-alice');
     expect(new URL(page.url()).hash).toBe('#/operator?show=caller-alice');
