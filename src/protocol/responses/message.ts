@@ -195,6 +195,11 @@ export class ItemGroup extends NamedMessage implements WireMessage {
     return this.hostedCallItems.flatMap(({ hostedCall }) => hostedCall ?? []);
   }
 
+  /** The items whose arguments may be cleared, in the order of removals. */
+  get askedItems(): readonly Item[] {
+    return [...this.callItems, ...this.hostedCallItems];
+  }
+
   otherTexts(): readonly string[] {
     return this.otherWeights.flatMap(({ texts }) => texts);
   }
@@ -226,7 +231,8 @@ export class ItemGroup extends NamedMessage implements WireMessage {
   }
 
   private get others(): readonly Item[] {
-    return this.items.filter((item) => item !== this.spoken);
+    const { spoken } = this;
+    return this.items.filter((item) => item !== spoken);
   }
 
   protected readFlatTokens(): number {
@@ -252,11 +258,16 @@ export function groupItems(
   terms: Terms,
 ): ItemGroup[] {
   const groups: Item[][] = [];
+  let hasActed = false;
   for (const [index, span] of spans.entries()) {
     const item = new Item(body, span, known.element(index) ?? { strings: new Map() });
     const group = groups.at(-1);
-    if (group && goesWith(item, group)) group.push(item);
-    else groups.push([item]);
+    if (group && goesWith(item, group[0], hasActed)) group.push(item);
+    else {
+      groups.push([item]);
+      hasActed = false;
+    }
+    hasActed ||= item.type === 'message' || item.calls;
   }
   let first = 0;
   let before: ItemGroup | undefined;
@@ -268,11 +279,11 @@ export function groupItems(
   });
 }
 
-function goesWith(item: Item, group: readonly Item[]): boolean {
-  const { role } = item;
+/** @param hasActed whether the group of the first item has a message or a call */
+function goesWith({ role, type }: Item, first: Item | undefined, hasActed: boolean): boolean {
   if (role === undefined) return true;
-  if (role !== 'assistant' || group[0]?.role !== 'assistant') return false;
+  if (role !== 'assistant' || first?.role !== 'assistant') return false;
   // A message or reasoning begins a new turn after a message or a call; a call never does.
-  const opens = item.type === 'message' || item.type === 'reasoning';
-  return !opens || !group.some(({ type, calls }) => type === 'message' || calls);
+  const opens = type === 'message' || type === 'reasoning';
+  return !opens || !hasActed;
 }

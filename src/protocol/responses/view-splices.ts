@@ -140,15 +140,16 @@ function editSplices(
   const { spoken } = message;
   const removals = view.removals.get(index) ?? [];
   const parts = removals.filter(({ kind }) => kind === 'part');
+  const [hosted, asked] = removals.length === 0 ? [] : [message.hostedItems, message.askedItems];
   return [
     ...(opened && spoken ? [openingSplice(bytes, spoken, opened.text, opened.taken, TEXT)] : []),
     ...removals.flatMap((removal) => {
-      if (removal.kind === 'hosted') return hostedSplices(message.hostedItems[removal.call], removal);
+      if (removal.kind === 'hosted') return hostedSplices(hosted?.[removal.call], removal);
       if (removal.kind === 'output')
         return spoken?.hosted
           ? hostedSplices(spoken, removal)
           : [outputSplice(bytes, spoken?.contentSpan(), removal, PARTS, isMarked ? OPENAI_MARKS : undefined)];
-      return removal.kind === 'input' ? [clearedInput(message, removal)] : [];
+      return removal.kind === 'input' ? [clearedInput(asked?.[removal.call], removal)] : [];
     }),
     ...partSplices(bytes, spoken?.contentSpan(), parts, TEXT),
     ...(isMarked && removals.length === 0 ? markSplices(bytes, spoken?.contentSpan(), TEXT) : []),
@@ -160,8 +161,7 @@ function hostedSplices(item: Item | undefined, { message, replacement }: Removal
   return item.hosted.splices(replacement);
 }
 
-function clearedInput(message: ItemGroup, removal: Removal): Splice {
-  const item = [...message.callItems, ...message.hostedCallItems][removal.call];
+function clearedInput(item: Item | undefined, removal: Removal): Splice {
   const splice = item?.askedSplice(removal);
   if (!splice)
     throw new Error(`call ${removal.call} of message ${removal.message} has no arguments to clear`);

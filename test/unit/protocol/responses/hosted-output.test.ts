@@ -1,9 +1,11 @@
 /** Outputs of OpenAI's own tools leave the view as a function's outputs do. */
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { MARKER_START, refsIn } from '../../../../src/memory/conversation/refs.ts';
 import { contentOf } from '../../../../src/memory/edits/removed-content.ts';
 import type { MemoryStrategyRequest } from '../../../../src/memory/modes/table.ts';
+import { Item as ReadItem } from '../../../../src/protocol/responses/item.ts';
+import { ItemGroup } from '../../../../src/protocol/responses/message.ts';
 import { readResponsesRequest } from '../../../../src/protocol/responses/request.ts';
 import { responsesViolations } from '../../../../tools/upstream/strict-responses.ts';
 import {
@@ -190,6 +192,34 @@ describe('an old output of a hosted tool', () => {
       'ORD-4711',
       'ORD-4712',
     ]);
+  });
+
+  it('takes as much work for each item of an answer, however many it has', () => {
+    const looks = [
+      vi.spyOn(ReadItem.prototype, 'calls', 'get'),
+      vi.spyOn(ItemGroup.prototype, 'spoken', 'get'),
+      vi.spyOn(ItemGroup.prototype, 'hostedItems', 'get'),
+      vi.spyOn(ItemGroup.prototype, 'callItems', 'get'),
+    ];
+    const looksAt = (count: number): number[] => {
+      for (const look of looks) look.mockClear();
+      const items = Array.from({ length: count }, (_, at) => [
+        { type: 'reasoning', id: `rs_${at}`, summary: [] },
+        { ...codeRun(`${at}`, [apples]), code: pears },
+      ]);
+      const input = [
+        asks('Find it.'),
+        ...items.flat(),
+        asks('Thanks.'),
+        says('2', 'Welcome.'),
+        asks('Go on.'),
+      ];
+      const { view } = viewed(input, { ...OLD, compact_clear_tool_inputs: true });
+      expect([...view.removals.values()].flat()).toHaveLength(2 * count);
+      return looks.map((look) => look.mock.calls.length);
+    };
+    const some = looksAt(40);
+    for (const [at, count] of looksAt(160).entries()) expect(count).toBeLessThan(6 * (some[at] ?? 0));
   });
 
   it('is not edited again when its placeholder comes back', () => {
