@@ -1,8 +1,8 @@
 /**
  * The Workers of a file of tests. A start takes a second of processor, so the files of a process
- * share Workers, one file after the other. Nothing of a file reaches the next one: the Worker
- * forgets what it has learned (`tested-worker.ts`), and with a secret of its own each file has
- * other tenants, in other objects.
+ * share Workers, one file after the other, and so do the blocks of a file whose deployments are
+ * their own. Nothing of one reaches the next one: the Worker forgets what it has learned
+ * (`tested-worker.ts`), and with another secret it has other tenants, in other objects.
  */
 import { expect } from 'vitest';
 import type { WorkerServer } from '../../../tools/own-worker.ts';
@@ -17,8 +17,10 @@ export const EARLIER_SECRET = 'secret-of-the-end-to-end-tests';
 export let SECRET = EARLIER_SECRET;
 
 let files = 0;
-/** How many Workers the file has asked for. All of a file's run at the same time. */
-let inFile = 0;
+/** Whether all deployments of the file are made. */
+let isBegun = true;
+/** Deployments of blocks, whose Worker another block of the file has had. */
+let blocks = 0;
 
 export interface FileWorkerOptions {
   /** The path of a folder with stored data. The Worker reads and changes it. */
@@ -33,14 +35,17 @@ interface Started {
   checked: number;
 }
 
-/** By their place in a file. */
 const shared: Promise<Started>[] = [];
+/** The places of those that a deployment has now. */
+const taken = new Set<number>();
+/** Likewise, that one of this file has or has had. */
+const used = new Set<number>();
 
 /** Made while a file is collected. */
 export class FileWorker {
   private readonly options: FileWorkerOptions;
   private readonly isShared: boolean;
-  private readonly place: number;
+  private place = 0;
   private started: Started | undefined;
   /** Length of the Worker's output when the file began. */
   private printed = 0;
@@ -48,16 +53,21 @@ export class FileWorker {
   constructor(options: FileWorkerOptions) {
     this.options = options;
     this.isShared = options.state === undefined && options.alone !== true;
-    if (inFile === 0) SECRET = `${EARLIER_SECRET} ${++files}`;
+    if (isBegun) {
+      SECRET = `${EARLIER_SECRET} ${++files}`;
+      used.clear();
+    }
+    isBegun = false;
     if (options.state !== undefined) SECRET = EARLIER_SECRET;
-    this.place = inFile++;
   }
 
   /** Resolves when it answers in this environment. */
   async start({ vars, limits }: Environment): Promise<void> {
-    // The next file begins anew, since all deployments of this one are made.
-    inFile = 0;
-    const environment: Environment = { vars: { PRECIS_SECRET: SECRET, ...vars }, limits };
+    // The next file begins anew.
+    isBegun = true;
+    // What another block's deployment has stored in the Worker is not for this one.
+    const secret = this.isShared && this.take() ? `${SECRET} ${++blocks}` : SECRET;
+    const environment: Environment = { vars: { PRECIS_SECRET: secret, ...vars }, limits };
     if (this.isShared) shared[this.place] ??= this.launch({});
     // Alarms of stored objects come before the environment.
     this.started = await ((this.isShared && shared[this.place]) || this.launch(environment.vars));
@@ -76,8 +86,18 @@ export class FileWorker {
     return this.running().worker.output().slice(this.printed);
   }
 
+  /** Takes a place that no deployment has now. @returns whether one of this file has had it */
+  private take(): boolean {
+    for (this.place = 0; taken.has(this.place); ) this.place++;
+    taken.add(this.place);
+    const isUsed = used.has(this.place);
+    used.add(this.place);
+    return isUsed;
+  }
+
   /** Ends it, unless files share it. Fails if it left an error uncaught, maybe an earlier one. */
   async stop(): Promise<void> {
+    taken.delete(this.isShared ? this.place : Number.NaN);
     const { started } = this;
     if (!started) return;
     if (!this.isShared) await started.worker.close();
