@@ -1,3 +1,13 @@
+/**
+ * Sign-ins of the inspector (SECURITY.md). A sign-in holds the secret that was entered, sealed by a
+ * key that no tenant has, so that the browser keeps a text from which only this deployment can read
+ * the secret:
+ *
+ *     precis-session-{kept|page}- base64url( envelope of JSON )
+ *
+ * A _kept_ one lasts, and does nothing but renew the sign-in. A _page_ one is sent in place of the
+ * key, and ends after minutes.
+ */
 import * as z from 'zod';
 import { openText, sealText } from './envelope.ts';
 import type { Tenants } from './identity.ts';

@@ -1,3 +1,7 @@
+/**
+ * `/v1/conversations/{id}/memory`: a conversation's stored state and settings
+ * (docs/design.md#5-routes).
+ */
 import { secondsOf } from '../../lib/utc-time.ts';
 import { namesNone } from '../../memory/modes/strategy.ts';
 import { parsedInjection, parsedStrategy } from '../../request/choose-strategy.ts';
