@@ -20,6 +20,9 @@ interface TrimmedTranscript {
   readonly shown: ShownTrim;
 }
 
+/** In characters: tokens that begin in what precedes a text end in them. */
+const HEAD = 64;
+
 export function trimmedTranscript(
   history: History,
   { from, ends, place, prefix }: TrimmedSpan,
@@ -42,18 +45,20 @@ export function trimmedTranscript(
   const newest = segments.at(-1);
   const kept = newest && { ref: newest.ref, ...sizeOf(newest) };
   const line = writeTrimLine([from, (ends.at(-1) ?? from) - 1], kept);
-  const tokensOf = (text: string): number => counter.text(text) - TRIM_LINE_TOKENS;
   if ('opens' in place) {
     const taken = known ? summary + known.length : 0;
     const message = history.messages[place.opens];
     const isInText = taken > 0 || message?.content().isList !== true;
-    const breaks = isInText && (message?.opening() ?? '').length > taken;
+    // Tokens reach over the breaks, into the first characters of the text.
+    const head = isInText ? (message?.opening() ?? '').slice(taken, taken + HEAD) : '';
+    const opened = counter.text(head === '' ? line : `${line}\n\n${head}`) - counter.text(head);
     const request = { message: place.opens, opening: taken };
-    return { segments, shown: { line, request, kept, tokens: tokensOf(breaks ? `${line}\n\n` : line) } };
+    return { segments, shown: { line, request, kept, tokens: opened - TRIM_LINE_TOKENS } };
   }
   // With a summary, the recap is counted with that.
   const overhead = prefix ? 0 : recapOverhead(place, counter);
-  return { segments, shown: { line, recap: place, kept, tokens: tokensOf(line) + overhead } };
+  const tokens = counter.text(line) - TRIM_LINE_TOKENS + overhead;
+  return { segments, shown: { line, recap: place, kept, tokens } };
 }
 
 function sizeOf(content: StoredContent): { tokens: number; bytes: number } {

@@ -367,6 +367,13 @@ describe('a rolling view', () => {
     );
   });
 
+  it.each(['/help', '\n\n/help', ' ', '?'])('counts the line before a text: %j', (text) => {
+    const rounds = Array.from({ length: 4 }, (_, n) => [user(lines(300, `q${n}`)), assistant('Yes.')]);
+    const { trimmed } = roll([...rounds.flat(), user(text)], rolling({ total_max_tokens: 200 }), undefined);
+
+    expect(trimmed).toBe(8);
+  });
+
   it('extends the view of the request before while the memory stays, unless it says that the frontier moved', () => {
     forAll(
       { numRuns: runs(8, 300), endOnFailure: true },
