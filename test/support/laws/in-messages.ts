@@ -5,7 +5,7 @@ import type { MemoryStrategyRequest } from '../../../src/memory/modes/table.ts';
 import { type MessagesRequest, readMessagesRequest } from '../../../src/protocol/messages/request.ts';
 import { chatOf, messagesBody } from '../../../tools/upstream/blocks.ts';
 import { violations } from '../../../tools/upstream/strict-messages.ts';
-import { bodyOf, type Viewed, type ViewOptions, viewOfRequest } from './view-of.ts';
+import { bodyOf, reportBesideLine, type Viewed, type ViewOptions, viewOfRequest } from './view-of.ts';
 
 type Json = Record<string, unknown>;
 
@@ -95,7 +95,9 @@ export function otherThanInChat(
   const same = chatOf(messagesBody(parsed(chat.bytes, withoutMarks), form));
   const sent = askedFirst(unmarkedInChat(viewed.bytes), same);
   return [
-    ...(isDeepStrictEqual(viewed.report, chat.report) ? [] : ['the report is not that of chat']),
+    ...(isDeepStrictEqual(reportBesideLine(viewed), reportBesideLine(chat))
+      ? []
+      : ['the report is not that of chat']),
     ...(isDeepStrictEqual(saidIn(sent), saidIn(same)) ? [] : ['the view is not that of chat']),
     ...(isDeepStrictEqual(ofSystem(sent), ofSystem(same))
       ? []

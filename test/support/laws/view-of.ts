@@ -70,6 +70,22 @@ export interface Viewed<Request extends ModelRequest = ChatRequest> {
   readonly bytes: Uint8Array;
 }
 
+/**
+ * A report without the tokens of the line for trimmed messages: that is a part of its own, or
+ * within a text, where tokens may reach over the break. What edits clear is a sum, since one of
+ * them has the line.
+ */
+export function reportBesideLine({ view, report }: Pick<Viewed, 'view' | 'report'>) {
+  const { tokens, applied_edits } = report;
+  const line = view.trim?.tokens ?? 0;
+  return {
+    ...report,
+    tokens: tokens && { ...tokens, after: tokens.after - line },
+    applied_edits: applied_edits.map(({ cleared_tokens: _, ...edit }) => edit),
+    cleared: applied_edits.reduce((sum, edit) => sum + edit.cleared_tokens, line),
+  };
+}
+
 export interface ViewOptions {
   readonly force?: boolean;
   /** See `PlanRequest`. */

@@ -15,7 +15,7 @@ import {
   richConversation,
 } from '../../support/conversations/arbitrary-conversation.ts';
 import { forAll, runs } from '../../support/laws/runs.ts';
-import { type Viewed, viewOf } from '../../support/laws/view-of.ts';
+import { reportBesideLine, type Viewed, viewOf } from '../../support/laws/view-of.ts';
 
 type Json = Record<string, unknown>;
 
@@ -103,19 +103,8 @@ describe('a conversation whose client moves its cache marks, and writes texts as
   });
 
   it('has the same edits, refs and tokens', () => {
-    // A line by Precis is a part of its own, or within a text, whose tokens the break may change.
-    const withoutLine = ({ view, report }: Viewed) => {
-      const { tokens, applied_edits } = report;
-      const line = view.trim?.tokens ?? 0;
-      return {
-        ...report,
-        tokens: tokens && { ...tokens, after: tokens.after - line },
-        applied_edits: applied_edits.map(({ cleared_tokens: _, ...edit }) => edit),
-        cleared: applied_edits.reduce((sum, edit) => sum + edit.cleared_tokens, line),
-      };
-    };
     const outcomeOf = (viewed: Viewed) => [
-      withoutLine(viewed),
+      reportBesideLine(viewed),
       [...viewed.view.removals.values()].flat().map(({ replacement, message: at }) => [at, replacement]),
     ];
     forAll(
