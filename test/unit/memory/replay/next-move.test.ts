@@ -81,8 +81,9 @@ describe('a move that waits', () => {
       (conversation, input, options) => {
         const views = viewsOf(conversation, input, options);
         for (const [index, { plan, view }] of views.entries()) {
-          const { hard = plan.budgets.window, soft = hard, window } = plan.budgets;
-          const budget = Math.min(hard, soft, window);
+          // Above a soft budget only edits run that lose nothing, and those that are forced may.
+          const { window, hard = window } = plan.budgets;
+          const budget = Math.min(hard, window);
           if (view.tokens <= 3 * budget) continue;
           const part = {
             ...conversation,
