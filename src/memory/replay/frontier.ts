@@ -212,6 +212,7 @@ class Pass<State> {
     note(due);
     const isCold = due !== undefined && this.movesCold(due, at, early);
     note(due);
+    const ofDue = due && mover.refused;
     const counted = isStill || isPutOff ? undefined : counts.move(at, mover);
     note(counted);
     shedOver(rule.window, mover, before);
@@ -222,7 +223,9 @@ class Pass<State> {
     if (dueForAnswer) shedOver(rule.window - rule.answer, mover, before);
     note(dueForAnswer);
     if (index === end - 1) this.previous = this.cutByAnswer(at);
-    this.refused = (due ?? counted ?? dueForAnswer) ? mover.refused : [];
+    // A try for a count of messages says nothing of why the view is over its budget.
+    const tried = dueForAnswer ? mover.refused : (ofDue ?? (counted && mover.refused));
+    this.refused = tried ?? [];
     const isEdited = mover.position.freed > freed;
     const isMove = isEdited || (due !== undefined && leavesAlone(rule, due, before - freed, thought));
     if (isMove) thinking?.leave(point);

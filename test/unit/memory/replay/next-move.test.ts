@@ -147,6 +147,17 @@ describe('a budget that is hard', () => {
     );
   });
 
+  it('does not wait for what a count of messages asks for', () => {
+    const input = { mode: 'auto', token_budget: 2_000, budget: 'hard', max_messages: 3 } as const;
+    const views = viewsOf(readings(12), input, {});
+    const over = views.filter(({ view }) => view.tokens > 2_000);
+    const waiting = views.filter(({ report }) => report.warnings.includes('waiting'));
+
+    expect(over.length).toBeGreaterThan(0);
+    expect(over.filter(({ report }) => !report.warnings.includes('over_budget'))).toEqual([]);
+    expect(waiting).toEqual([]);
+  });
+
   it('does not wait', () => {
     const views = viewsOf(
       readings(12),
