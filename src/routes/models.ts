@@ -13,6 +13,7 @@ import { chatFormat } from '../protocol/chat/format.ts';
 import { type ChatRequest, readChatRequest } from '../protocol/chat/request.ts';
 import { messagesFormat } from '../protocol/messages/format.ts';
 import { type MessagesRequest, readMessagesRequest } from '../protocol/messages/request.ts';
+import type { ModelRequest } from '../protocol/model-request.ts';
 import {
   type CompactionAnswer,
   CompactionEvents,
@@ -68,9 +69,7 @@ export function responses(c: RouteContext): Promise<Response> {
 
 /** `POST /v1/responses/compact`. Forwarded if the upstream stores the conversation. */
 export async function compactResponses(c: RouteContext): Promise<Response> {
-  const scope = scopeOf(c);
-  const request = await readRequest(await readBody(c.req.raw, RESPONSES.field), RESPONSES, scope);
-  checkState(request, scope);
+  const { request, scope } = await readAsked(c, RESPONSES);
   if (request.upstreamState !== undefined) return forwarded(request, scope);
   const call = await readWholeCall(request, scope);
   const life = new CallLife(scope, RESPONSES.answers.name);
@@ -87,10 +86,7 @@ function compactedItems({ request, chosen }: Call<ResponsesRequest>, compaction:
 
 /** `POST /v1/responses/input_tokens`: of the view that would be sent. */
 export async function countResponsesInput(c: RouteContext): Promise<Response> {
-  const scope = scopeOf(c);
-  const body = await readBody(c.req.raw, RESPONSES.field);
-  const request = await readRequest(body, RESPONSES, scope);
-  checkState(request, scope);
+  const { request, scope } = await readAsked(c, RESPONSES);
   const call = await readWholeCall(request, scope);
   return countInput('/responses/input_tokens', RESPONSES.answers, call);
 }
@@ -125,9 +121,15 @@ export function messages(c: RouteContext): Promise<Response> {
 
 /** `POST /v1/messages/count_tokens`: of the view that would be sent. */
 export async function countMessagesInput(c: RouteContext): Promise<Response> {
-  const scope = scopeOf(c);
-  const request = await readRequest(await readBody(c.req.raw, MESSAGES.field), MESSAGES, scope);
-  checkState(request, scope);
+  const { request, scope } = await readAsked(c, MESSAGES);
   const call = await readWholeCall(request, scope, goesAside(request, scope));
   return countInput('/messages/count_tokens', MESSAGES.answers, call);
+}
+
+/** Reads a request that is not answered by a model. @throws ApiError */
+async function readAsked<Request extends ModelRequest>(c: RouteContext, api: ModelApi<Request>) {
+  const scope = scopeOf(c);
+  const request = await readRequest(await readBody(c.req.raw, api.field), api, scope);
+  checkState(request, scope);
+  return { request, scope };
 }
