@@ -20,8 +20,14 @@ export function Dialog({ title, class: name, onClose, children }: Props) {
     return () => dialog?.close();
   }, []);
   useEffect(() => {
+    const dialog = element.current;
     addEventListener('hashchange', onClose);
-    return () => removeEventListener('hashchange', onClose);
+    // Chromium sends the event with the next frame, when the next dialog may be open already.
+    dialog?.addEventListener('close', onClose);
+    return () => {
+      removeEventListener('hashchange', onClose);
+      dialog?.removeEventListener('close', onClose);
+    };
   }, [onClose]);
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: Escape closes a dialog
@@ -29,7 +35,6 @@ export function Dialog({ title, class: name, onClose, children }: Props) {
       ref={element}
       class={name}
       aria-label={title}
-      onClose={onClose}
       onClick={({ target, currentTarget }) => {
         if (target === currentTarget) onClose();
       }}

@@ -250,6 +250,21 @@ describe('conversations that were made through the Worker', () => {
     expect(await page.getByRole('dialog').count()).toBe(0);
   });
 
+  it('keep a dialog open that opens right after another one', async () => {
+    const page = await open({ key: KEY });
+    await page.getByRole('button', { name: 'Go to…' }).click();
+    await expect.poll(() => page.getByRole('dialog').count()).toBe(1);
+    // Closes it and opens the next one within a frame.
+    await page.evaluate(`(async () => {
+      const press = () => dispatchEvent(new KeyboardEvent('keydown', { key: 'k', ctrlKey: true }));
+      press();
+      await new Promise((drawn) => setTimeout(drawn));
+      press();
+      await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+    })()`);
+    expect(await page.getByRole('dialog').count()).toBe(1);
+  });
+
   it('are where they were scrolled to when the page goes back', async () => {
     const page = await open({ key: KEY, at: `#/conversations/refunds/requests/${requests}?user=ann` });
     await expect.poll(() => page.locator('.row .original .passage').count()).toBeGreaterThan(5);
