@@ -167,9 +167,19 @@ describe('a view that comes back as the array', () => {
       // Without a floor: the tokens that a move frees depend on earlier removals, so the second
       // pass may make moves that the first did not, or the other way round.
       const settled = { ...input, min_reclaim_tokens: 0 };
-      expect(messagesOf(comesBack(body, settled))).toEqual(messagesOf(viewOf(body, settled)));
+      const viewed = viewOf(body, settled);
+      // The request of a run that its summary covers is a turn of the view alone.
+      fc.pre(!('context_limit' in settled) || !keepsRunningRequest(viewed));
+      expect(messagesOf(comesBack(body, settled))).toEqual(messagesOf(viewed));
     });
   });
+
+  /** Whether a summary is followed by the request of a running run and by the later turn's. */
+  function keepsRunningRequest(viewed: Viewed): boolean {
+    const messages = messagesOf(viewed);
+    const summary = messages.findIndex(({ content }) => String(content).startsWith('<session_summary '));
+    return summary >= 0 && [1, 2].every((after) => messages[summary + after]?.role === 'user');
+  }
 
   const autoCase = fc.tuple(anyConversation, autoStrategy, fc.boolean().chain(autoOptions));
 
