@@ -93,7 +93,7 @@ export function billOf(request: BilledRequest): Bill | null {
     debits: {
       summarizer,
       fetch_rounds: calls && fetchAmount(calls, schedule),
-      broken_cache: calls && brokenAmount(calls, request, schedule),
+      broken_cache: calls && brokenAmount(calls, request, schedule, would_be?.cached ?? 0),
     },
     gross,
     unique: gross && uniqueOf(gross, request.savedBefore),
@@ -236,12 +236,20 @@ function fetchAmount(calls: Calls, schedule: Schedule): Nanodollars {
 /**
  * What a move of the frontier has cost in lost cache: the input that the previous request had left
  * there and this one had to pay for again.
+ *
+ * @param granted what `would_be` reads of a previous request that Precis has not seen
  */
-function brokenAmount([first]: Calls, { moved, earlier }: BilledRequest, schedule: Schedule): Nanodollars {
+function brokenAmount(
+  [first]: Calls,
+  { moved, earlier }: BilledRequest,
+  schedule: Schedule,
+  granted: number,
+): Nanodollars {
   const { hits, lifetimeMs } = schedule;
-  if (!moved || earlier === null || !isKept(earlier, lifetimeMs)) return 0;
+  if (!moved || (earlier && !isKept(earlier, lifetimeMs))) return 0;
   if (hits === 'marks' && first.cached + first.written === 0) return 0;
-  return lostAmount(first, Math.max(0, hitsOf(hits, earlier.input) - first.cached), schedule);
+  const left = earlier ? hitsOf(hits, earlier.input) : granted;
+  return lostAmount(first, Math.max(0, left - first.cached), schedule);
 }
 
 /** What tokens that were not read from the cache have cost more than a read. */

@@ -127,6 +127,12 @@ describe('the bill of a request', () => {
     // 18,000 is 140 × 128 and 80 more.
     expect(debits.broken_cache).toBe((17_920 - 2_048) * (2_000 - 500));
     expect(billed({ ...edited, calls, moved: false }).debits.broken_cache).toBe(0);
+    // What the array is granted of a request that Precis has not seen is lost likewise.
+    const first = billed({ ...edited, calls, moved: true, earlier: null });
+    expect(first).toMatchObject({
+      would_be: { cached: 37_888 },
+      debits: { broken_cache: (20_000 - 2_048) * (2_000 - 500) },
+    });
   });
 
   it('charges rounds of retrieval with their further inputs and earlier outputs', () => {
