@@ -81,8 +81,9 @@ class Late extends Error {
 }
 
 function failed(c: RouteContext, error: unknown): ApiError {
-  const code = logCaught(c.get('services').log, 'error', 'storage has failed', error);
+  // A refusal is no failure of storage.
   if (error instanceof ApiError) return error;
+  const code = logCaught(c.get('services').log, 'error', 'storage has failed', error);
   if (code === 'internal_error') return internalError();
   return new ApiError('store_failed', 'Storage could not be read or written; try again.');
 }

@@ -266,12 +266,15 @@ describe('the operator’s routes of callers', () => {
         error: { code: param === null ? 'invalid_json' : 'invalid_value', param },
       });
     }
+    const failures = vi.spyOn(console, 'error').mockImplementation(() => undefined);
     expect(await codeOf(ask('PUT', '/no%20name', {}))).toBe('invalid_value');
     for (const method of ['GET', 'PATCH', 'DELETE'])
       expect(await codeOf(ask(method, '/nobody', method === 'PATCH' ? {} : undefined))).toBe(
         'caller_not_found',
       );
     expect(await codeOf(ask('PUT', '/tenant-000000000000', {}))).toBe('caller_not_found');
+    // No storage has failed.
+    expect(failures).not.toHaveBeenCalled();
   });
 });
 
