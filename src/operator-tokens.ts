@@ -19,6 +19,7 @@ const OTHER_SECRETS = [
   'ANTHROPIC_API_KEY',
   'SUMMARIZER_API_KEY',
   'EMBEDDINGS_API_KEY',
+  'WEBHOOK_SECRET',
 ] as const;
 
 type Secrets = { readonly [Name in (typeof TOKENS | typeof OTHER_SECRETS)[number]]?: string | undefined };

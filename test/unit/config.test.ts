@@ -278,7 +278,7 @@ describe('the configuration', () => {
     expect(short).not.toThrow(/secret/);
   });
 
-  const shared = 'a-secret-of-two-purposes';
+  const shared = 'aSecretOfTwoPurposes0123456789ab';
   const access = { ACCESS_KEYS: `ann=${strong}, ben=${shared}`, UPSTREAM_API_KEY: 'u' };
   const summarizer = { SUMMARIZER_BASE_URL: 'https://api.example.com/v1', SUMMARIZER_MODEL: 'm' };
   const embeddings = { EMBEDDINGS_BASE_URL: 'https://api.example.com/v1', EMBEDDINGS_MODEL: 'm' };
@@ -291,6 +291,7 @@ describe('the configuration', () => {
       ['PRECIS_SECRET_PREVIOUS', { PRECIS_SECRET_PREVIOUS: shared }],
       ['SUMMARIZER_API_KEY', { ...summarizer, SUMMARIZER_API_KEY: shared }],
       ['EMBEDDINGS_API_KEY', { ...embeddings, EMBEDDINGS_API_KEY: shared }],
+      ['WEBHOOK_SECRET', { WEBHOOK_URL: 'https://a.example.com', WEBHOOK_SECRET: shared }],
     ];
     for (const [other, vars] of others) {
       expect(() => readConfig(env({ METRICS: {}, ...vars, [token]: `${shared}-more` }))).not.toThrow();
