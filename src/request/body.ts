@@ -194,11 +194,13 @@ const SMALLER =
   'Leave out images and files that the model has already seen, or refer to them by URL or by the id of an uploaded file.';
 
 function tooLarge(limit: number, param: string | null): ApiError {
-  return new ApiError(
-    'body_too_large',
-    `The request body must have at most ${limit.toLocaleString('en-US')} bytes, also when decoded. ${SMALLER} A larger one, up to the upstream's own limit, can only be forwarded unchanged: with a memory_strategy of none, set by header, agent or deployment, and without fields of Precis.`,
-    param,
-  );
+  // Bodies with a lower limit are no conversations.
+  const help =
+    limit < SIZE_LIMITS.body
+      ? ''
+      : ` ${SMALLER} A larger one, up to the upstream's own limit, can only be forwarded unchanged: with a memory_strategy of none, set by header, agent or deployment, and without fields of Precis.`;
+  const message = `The request body must have at most ${limit.toLocaleString('en-US')} bytes, also when decoded.${help}`;
+  return new ApiError('body_too_large', message, param);
 }
 
 /**

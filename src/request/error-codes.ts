@@ -18,7 +18,7 @@ const failed = (status: number, when: string) => error(status, 'server_error', w
 export const ERRORS = {
   invalid_json: invalid(
     400,
-    'The body is not a JSON object, breaks off, has a duplicate top-level field, over 500 levels or over 300,000 values; in mode `none` only where Precis must read it.',
+    'The body is not a JSON object, breaks off, has a duplicate top-level field, one that is nested over 500 levels deep, or over 300,000 values; in mode `none` only where Precis must read it.',
   ),
   invalid_value: invalid(400, 'A field, parameter or header of Precis has the wrong form.'),
   invalid_memory_strategy: invalid(

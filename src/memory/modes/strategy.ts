@@ -18,6 +18,7 @@ import {
 } from '../strategy/fields.ts';
 import { fieldsAt, hintFor, inWords, quote } from '../strategy/hint.ts';
 import { modeHere, namesHere, placeBeside } from '../strategy/other-names.ts';
+import { RETIRED_FIELDS } from '../strategy/retired.ts';
 import type { Budgets } from './planned.ts';
 import { type SummarizeStrategy, summarize } from './summarize.ts';
 import {
@@ -279,7 +280,7 @@ const LONGEST_NAME = 64;
 
 /** What a caller probably meant by a field that the mode does not have. */
 function hintIn(mode: Mode, unknown: string): string {
-  const fields = knownFields(mode);
+  const fields = knownFields(mode).filter((field) => !Object.hasOwn(RETIRED_FIELDS, field));
   if (unknown.length > LONGEST_NAME) return hintFor(unknown, fields, "the mode's fields");
   const modesWith = (field: string): Mode[] => MODES.filter((other) => knownFields(other).includes(field));
   const meant = namesHere(unknown).filter((field) => modesWith(field).length > 0);

@@ -307,7 +307,7 @@ export class Spending {
       // Clients try again by themselves, which can't help before tomorrow.
       ...(code === 'budget_exceeded' ? { 'x-should-retry': 'false' } : {}),
     };
-    const message = `This API key has reached its limit of ${this.limits[limit]} ${of}, set by the operator of this deployment. ${again} Please try again in ${seconds}s.`;
+    const message = `This API key has reached its limit of ${this.limits[limit]} ${of}, set by the operator of this deployment.${again} Please try again in ${seconds}s.`;
     return new ApiError(code, message, null, undefined, headers);
   }
 }
@@ -350,11 +350,11 @@ const REACHED: Readonly<
     { readonly code: 'budget_exceeded' | 'rate_limited'; readonly of: string; readonly again: string }
   >
 > = {
-  usd_per_day: { code: 'budget_exceeded', of: 'dollars per day', again: 'The next day begins at 0:00 UTC.' },
+  usd_per_day: { code: 'budget_exceeded', of: 'dollars per day', again: ' The next day begins at 0:00 UTC.' },
   usd_per_month: {
     code: 'budget_exceeded',
     of: 'dollars per month',
-    again: 'The next month begins at 0:00 UTC of its first day.',
+    again: ' The next month begins at 0:00 UTC of its first day.',
   },
   tokens_per_minute: { code: 'rate_limited', of: 'tokens per minute', again: '' },
   requests_per_minute: { code: 'rate_limited', of: 'requests per minute', again: '' },

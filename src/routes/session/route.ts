@@ -181,5 +181,5 @@ function become(c: RouteContext, { header, value }: Session): void {
 
 /** The answer to a sign-in that is over, or was never made here. */
 export function ended(): ApiError {
-  return new ApiError('session_ended', 'This sign-in has ended; sign in again.');
+  return new ApiError('session_ended', 'This sign-in has ended, or opens no such route; sign in again.');
 }

@@ -228,6 +228,7 @@ describe('PUT /v1/conversations/{id}/memory', () => {
     const long = { mode: 'compact', compact_exclude_tools: Array(99).fill('x'.repeat(700)) };
     const unoffered = { mode: 'rolling_summary', summarizer_model: 'gpt-9' };
     const strategy = (memory_strategy: unknown) => ({ ...state, memory_strategy });
+    const tooLong = 'The request body must have at most 8,388,608 bytes, also when decoded.';
     const cases: [body: unknown, status: number, error: object][] = [
       ['[]', 400, { code: 'invalid_json', param: null }],
       ['{', 400, { code: 'invalid_json', param: null }],
@@ -243,7 +244,7 @@ describe('PUT /v1/conversations/{id}/memory', () => {
       [{ ...state, memory_injection: { tokens: 3 } }, 400, { param: 'memory_injection' }],
       [strategy(long), 400, { code: 'invalid_value', param: 'memory_strategy' }],
       [{ ...state, id: 'another' }, 400, { code: 'invalid_value', param: 'id' }],
-      [{ ...state, conversation_memory: 'x'.repeat(8 * 1024 * 1024) }, 413, { code: 'body_too_large' }],
+      [{ ...state, conversation_memory: 'x'.repeat(8 * 1024 * 1024) }, 413, { message: tooLong }],
     ];
     for (const [body, status, error] of cases) {
       const response = await put(home, id, body);

@@ -562,7 +562,7 @@ describe('limits per minute', () => {
     expect(refused.status).toBe(429);
     const { error } = (await refused.json()) as { error: { code: string; message: string } };
     expect(error.code).toBe('rate_limited');
-    expect(error.message).toMatch(/try again in \d+s/);
+    expect(error.message).toMatch(/of this deployment\. Please try again in \d+s\.$/);
     expect(Number(refused.headers.get('retry-after'))).toBeLessThanOrEqual(60);
     expect(refused.headers.get('x-should-retry')).toBeNull();
   });

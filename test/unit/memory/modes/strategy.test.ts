@@ -134,6 +134,10 @@ describe('a strategy', () => {
     expect(faultOf(input)).toEqual({ field, message: expect.stringContaining(message) });
   });
 
+  it('is never said to have a retired field', () => {
+    expect(faultOf({ mode: 'auto', condens: 1 })?.message).not.toMatch(/\bcondense\b/);
+  });
+
   it.each(['summarize', 'auto'])('takes %s to be rehydrated as far as is asked', (mode) => {
     const limits = (rehydrate?: unknown) => {
       const parsed = parseStrategy({ mode, rehydrate });
