@@ -17,7 +17,8 @@ const MOST_BYTES = 4 * 1024 * 1024;
 
 /** What the counts of a restore mean. */
 const KINDS = {
-  tenant: 'callers',
+  // The register is one of them.
+  tenant: 'records of callers',
   conversation: 'conversations',
   user: 'users',
   ref: 'refs',

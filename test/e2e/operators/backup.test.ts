@@ -197,7 +197,7 @@ describe('a backup of all callers', () => {
 
   it('is put back into an empty deployment, which says how much', async () => {
     const { code, said } = await precis(away, ['restore', file]);
-    expect([code, said]).toEqual([0, expect.stringMatching(/^callers +2 restored$/m)]);
+    expect([code, said]).toEqual([0, expect.stringMatching(/^records of callers +2 restored$/m)]);
     expect(said).toMatch(new RegExp(`^conversations +${conversations.length + 2} restored$`, 'm'));
     expect(said).toMatch(/^users +1 restored$/m);
     expect(said).toMatch(/^refs +\d+ restored$/m);
