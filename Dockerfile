@@ -1,4 +1,4 @@
-# Precis on workerd with its own storage: docs/operating.md has what it can and what it can't.
+# Precis on workerd with its own storage: docs/deploying.md has what it can and what it can't.
 FROM node:24-bookworm-slim AS build
 WORKDIR /app
 COPY . .

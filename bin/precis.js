@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The command line. Node 20 or later; only `start` and `demo` need more than Node. */
+/** The command line. Node 20 or later; what starts a Precis needs more than Node. */
 import { existsSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { backup, restore } from './backup.js';
