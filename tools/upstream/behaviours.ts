@@ -18,7 +18,7 @@ export interface ErrorBehaviour {
 }
 
 export type Behaviour =
-  | ({ type: 'answer'; delayMs?: number; headers?: Record<string, string> } & Answer)
+  | ({ type: 'answer'; headers?: Record<string, string> } & Answer)
   | ErrorBehaviour
   | { type: 'redirect'; location: string; status?: number }
   /**
@@ -53,7 +53,6 @@ export async function behave(
   if (typeof behaviour === 'function') return behaviour(request, response, recorded);
   switch (behaviour.type) {
     case 'answer':
-      if (behaviour.delayMs) await sleep(behaviour.delayMs);
       setHeaders(response, behaviour.headers);
       answer(behaviour.content || behaviour.toolCalls ? behaviour : DEFAULT_ANSWER, response, recorded);
       return;

@@ -1,24 +1,24 @@
 /** What a caller gets while there is nothing to send. */
 import type { ServerResponse } from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
-import type { Behaviour } from '../../../tools/upstream/behaviours.ts';
+import { type Behaviour, behave } from '../../../tools/upstream/behaviours.ts';
 import { messageEvents } from '../../../tools/upstream/message.ts';
 import { type MessagesBehaviour, startMessagesUpstream } from '../../../tools/upstream/messages-upstream.ts';
 import { eventsOf } from '../../../tools/upstream/response.ts';
 import { CODEX_HEADERS, readAsCodex } from '../../support/clients/codex.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
-import { dataOf } from '../../support/deployment/event-stream.ts';
+import { dataOf, onceSeen } from '../../support/deployment/event-stream.ts';
 import { until } from '../../support/deployment/polling.ts';
 
 const KEEPALIVE_MS = 100;
-/** Some signs of life are due in this time, also on a slow machine. */
-const SILENCE_MS = 6 * KEEPALIVE_MS;
+/** What Precis sends meanwhile. Of the first one, the upstream sends one itself. */
+const LIVES = /^event: response\.in_progress$/;
+const COMMENT = /^: keepalive$/;
 
 /** Where the upstream falls silent: before the first event that matches. */
 let silentBefore = /./;
-/** How long. */
-let silence = (): Promise<unknown> => sleep(SILENCE_MS);
+/** Ends when the test says so. */
+let silence = Promise.withResolvers<void>();
 
 async function halting(response: ServerResponse, events: Iterable<string>): Promise<void> {
   response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -27,7 +27,7 @@ async function halting(response: ServerResponse, events: Iterable<string>): Prom
   for (const event of events) {
     if (!hasWaited && silentBefore.test(event)) {
       hasWaited = true;
-      await silence();
+      await silence.promise;
     }
     response.write(event);
   }
@@ -49,10 +49,16 @@ const deployment = deploy({
 });
 
 beforeEach(() => {
-  silence = () => sleep(SILENCE_MS);
+  silence = Promise.withResolvers();
 });
 
-async function respond(headers: Record<string, string>): Promise<Response> {
+/** An answer whose upstream is silent until its reader has this many signs of life. */
+async function silentUntil(sign: RegExp, times: number, asked: Promise<Response>): Promise<Response> {
+  return onceSeen(await asked, sign, times, silence.resolve);
+}
+
+function respond(headers: Record<string, string>): Promise<Response> {
+  silence = Promise.withResolvers();
   return deployment.postTo(
     '/v1/responses',
     { model: 'gpt-5', stream: true, input: 'Hello.' },
@@ -70,19 +76,18 @@ describe('a response that is silent', () => {
     ['in the middle of a text', /caller/],
   ])('%s lives by events for Codex', async (_, where) => {
     silentBefore = where;
-    const { turn, events } = await readAsCodex(await respond(CODEX_HEADERS));
+    const { turn, events } = await readAsCodex(await silentUntil(LIVES, 3, respond(CODEX_HEADERS)));
     expect(turn).toEqual({ does: 'goes_on' });
-    // The upstream sends one itself.
     expect(lives(events)).toBeGreaterThan(2);
   });
 
   it('lives by events for any client as long as it has no content', async () => {
     silentBefore = /response\.output_item\.added/;
-    const { events } = await readAsCodex(await respond({}));
+    const { events } = await readAsCodex(await silentUntil(LIVES, 3, respond({})));
     expect(lives(events)).toBeGreaterThan(2);
     for (const where of [/response\.created/, /caller/]) {
       silentBefore = where;
-      const text = await (await respond({})).text();
+      const text = await (await silentUntil(COMMENT, 1, respond({}))).text();
       expect(text.match(/^event: response\.in_progress$/gm)).toHaveLength(1);
       expect(text).toContain(': keepalive\n\n');
     }
@@ -90,7 +95,8 @@ describe('a response that is silent', () => {
 
   it('lives by comments in mode none, where its bytes are the upstream’s', async () => {
     silentBefore = /response\.output_item\.added/;
-    const text = await (await respond({ ...CODEX_HEADERS, 'x-memory-strategy': 'none' })).text();
+    const asked = respond({ ...CODEX_HEADERS, 'x-memory-strategy': 'none' });
+    const text = await (await silentUntil(COMMENT, 1, asked)).text();
     expect(text.match(/^event: response\.in_progress$/gm)).toHaveLength(1);
     expect(text).toContain(': keepalive\n\n');
   });
@@ -125,7 +131,7 @@ describe.each([
       ['in the middle of a text', /caller/],
     ])('%s lives by comments', async (_, where) => {
       silentBefore = where;
-      const text = await (await ask()).text();
+      const text = await (await silentUntil(COMMENT, 1, ask())).text();
       expect(text).toContain(': keepalive\n\n');
       const chunks = dataOf(text).slice(0, -1);
       const said = chunks.flatMap((json) => JSON.parse(json).choices);
@@ -138,16 +144,13 @@ describe.each([
       ['while it thinks', thinks],
     ])('%s gives its headers all the same', async (_, where) => {
       silentBefore = where;
-      const { promise, resolve } = Promise.withResolvers<void>();
-      silence = () => promise;
       const response = await ask();
-      resolve();
+      silence.resolve();
       expect(await response.text()).toContain('[DONE]');
     });
 
     it('is closed when its caller has left before it says a word', async () => {
       silentBefore = thinks;
-      silence = () => new Promise(() => undefined);
       const leaving = new AbortController();
       const gone = ask({ signal: leaving.signal }).then((response) => response.text());
       const asked = () => seen().filter(({ method }) => method === 'POST');
@@ -175,12 +178,13 @@ describe('a compaction that takes long', () => {
       said('assistant', 'Four. '),
       { type: 'compaction_trigger' },
     ];
-    deployment.upstream.next({
-      type: 'answer',
-      content: 'They have counted up to four. '.repeat(6),
-      delayMs: SILENCE_MS,
+    const content = 'They have counted up to four. '.repeat(6);
+    deployment.upstream.next(async (...asked) => {
+      await silence.promise;
+      await behave({ type: 'answer', content }, ...asked);
     });
-    const response = await deployment.postTo('/v1/responses', { ...summary, input }, CODEX_HEADERS);
+    const posted = deployment.postTo('/v1/responses', { ...summary, input }, CODEX_HEADERS);
+    const response = await silentUntil(LIVES, 2, posted);
     const copy = response.clone();
     const { turn, events } = await readAsCodex(response);
     expect(turn).toEqual({ does: 'goes_on' });

@@ -3,7 +3,6 @@
  * how streams end.
  */
 import type { ServerResponse } from 'node:http';
-import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Report } from '../../../src/memory/plan/report.ts';
 import { definitionOf } from '../../../src/retrieval/tool.ts';
@@ -14,6 +13,7 @@ import { rows, searchTurns } from '../../support/clients/agent-run.ts';
 import { assistant, user } from '../../support/conversations/chat.ts';
 import { eventsIn, messageFrom } from '../../support/conversations/message-stream.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
+import { onceSeen } from '../../support/deployment/event-stream.ts';
 import { until } from '../../support/deployment/polling.ts';
 
 type Json = Record<string, unknown>;
@@ -261,13 +261,15 @@ describe('a stream of Messages', () => {
   });
 
   it('that falls silent is kept alive by pings', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
     anthropic.next(async (_, response) => {
       begin(response);
-      await wait(700);
+      await promise;
       for (const frame of frames.slice(5)) response.write(frame);
       response.end();
     });
-    const events = eventsIn(await (await post(asked())).text());
+    const answer = onceSeen(await post(asked()), /^event: ping$/, 3, resolve);
+    const events = eventsIn(await answer.text());
     expect(events.filter(({ type }) => type === 'ping').length).toBeGreaterThan(2);
     expect(messageFrom(events)).toMatchObject({ content: [{ text: 'One two three four.' }] });
   });

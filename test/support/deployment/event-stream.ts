@@ -13,3 +13,21 @@ export function dataOf(stream: string): string[] {
     .split('\n')
     .flatMap((line) => (line.startsWith('data: ') ? [line.slice('data: '.length)] : []));
 }
+
+/**
+ * The same answer. Calls `work` as soon as its reader has been given this many matches of a sign,
+ * so that an upstream can be silent until its caller has noticed that, however slow the machine is.
+ */
+export function onceSeen(answer: Response, sign: RegExp, times: number, work: () => void): Response {
+  const signs = new RegExp(sign, 'gm');
+  const decoder = new TextDecoder();
+  let text = '';
+  const watched = new TransformStream<Uint8Array, Uint8Array>({
+    transform(bytes, controller) {
+      text += decoder.decode(bytes, { stream: true });
+      if ((text.match(signs)?.length ?? 0) >= times) work();
+      controller.enqueue(bytes);
+    },
+  });
+  return new Response(answer.body?.pipeThrough(watched), answer);
+}
