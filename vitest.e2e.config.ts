@@ -54,7 +54,6 @@ export default defineConfig({
     // All other tests may run at the same time.
     testTimeout: 180_000,
     hookTimeout: 180_000,
-    expect: { poll: { timeout: 15_000 } },
     // Many files wait more than they work.
     maxWorkers: 4,
     // Files share clients, the runtime's code and Workers.

@@ -31,4 +31,6 @@ if (seed !== undefined && !Number.isInteger(seed)) throw new Error('PROPERTY_SEE
 export const propertyTests = {
   provide: { properties: { seed, full } },
   setupFiles: ['test/support/laws/seed.ts', 'test/support/restored.ts'],
+  // Waits for what has no limit of its own: vitest's default is a second.
+  expect: { poll: { timeout: 60_000 } },
 };

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { TIME_LIMITS } from '../../src/time-limits.ts';
+import { shorten } from '../support/time-limits.ts';
 
 describe('the time limits', () => {
   it('F30: give storage ten seconds before a route answers', () => {
@@ -43,5 +44,18 @@ describe('the time limits', () => {
       return /\b(TIME|SIZE)_LIMITS\b/.test(text.replace(read, ''));
     });
     expect(others.toSorted()).toEqual(['request/size-limits.ts', 'time-limits.ts']);
+  });
+});
+
+describe('a limit that a test has shortened', () => {
+  const { limitsMs } = TIME_LIMITS;
+
+  it('is short for the rest of the test', () => {
+    shorten({ limitsMs: 1 });
+    expect(TIME_LIMITS.limitsMs).toBe(1);
+  });
+
+  it('has its value again in the next one', () => {
+    expect(TIME_LIMITS.limitsMs).toBe(limitsMs);
   });
 });

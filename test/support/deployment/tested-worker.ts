@@ -7,7 +7,7 @@
 import type { Env } from '../../../src/config.ts';
 import * as worker from '../../../src/index.ts';
 import { REGISTER } from '../../../src/storage/objects.ts';
-import { shorten } from '../time-limits.ts';
+import { restoreLimits, shorten } from '../time-limits.ts';
 import { ENVIRONMENT_PATH, type Environment, SCHEDULED_PATH } from './environment.ts';
 
 /** The names of objects that a deployment has once. All other names have a tenant's id in them. */
@@ -26,7 +26,7 @@ function become({ vars, limits = {} }: Environment, env: Env): void {
   const METRICS = env.METRICS && own(env.METRICS);
   ofFile = { ...env, ...vars, METRICS, TENANT_MEMORY: own(env.TENANT_MEMORY) };
   ofNewObjects = { ...ofFile };
-  shorten({})();
+  restoreLimits();
   shorten(limits);
 }
 

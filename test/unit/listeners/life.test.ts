@@ -140,7 +140,7 @@ describe('a listener that throws', () => {
     const { life, log } = lifeOf([listener, recorder('b', heard)]);
     livesThrough(life);
     expect(heard).toHaveLength(5);
-    await vi.waitFor(() => expect(log).toHaveBeenCalledTimes(5));
+    await expect.poll(() => log).toHaveBeenCalledTimes(5);
     expect(log).toHaveBeenCalledWith('error', expect.any(String), {
       code: 'internal_error',
       error: 'RangeError',

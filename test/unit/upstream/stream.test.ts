@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { AnswerPipeline } from '../../../src/protocol/answers/answer-pipeline.ts';
 import { ChatStream } from '../../../src/protocol/chat/stream.ts';
 import { LONGEST_ANSWER, readBody, relayBody, relayEarly } from '../../../src/upstream/body.ts';
@@ -260,7 +260,7 @@ describe('a relayed body', () => {
     ['of a known length', 7],
   ])('is the bytes where a short one %s comes at once, in pieces', async (_, length) => {
     // A machine that is busy elsewhere takes longer than the five milliseconds.
-    onTestFinished(shorten({ answerAtOnceMs: LONG }));
+    shorten({ answerAtOnceMs: LONG });
     const up = upstream();
     const relay = { ...limits(LONG), ended: vi.fn() };
     up.send('{"a":');

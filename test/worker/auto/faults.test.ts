@@ -1,5 +1,5 @@
 /** What mode auto does when storage fails: real requests over a real bucket and real objects. */
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { violations } from '../../../tools/upstream/strict-chat.ts';
 import {
   assistant,
@@ -261,7 +261,7 @@ describe('an object that fails', () => {
     const { objects, ask, rounds } = start(TALK);
     await rounds(1, 4);
     for (const method of ['text', 'versions.find']) objects.hanging.add(method);
-    onTestFinished(shorten({ objectCallMs: 500 }));
+    shorten({ objectCallMs: 500 });
 
     const { response, view, warning } = await ask(5, {}, false);
 

@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { LARGEST_PACK } from '../../../src/storage/archive/packing.ts';
 import { user } from '../../support/conversations/chat.ts';
 import { startApp, watchedBucket } from '../support.ts';
@@ -126,7 +126,7 @@ describe('a request whose answer outlasts a deletion', () => {
     app.answer.gate = () => gate.promise;
     const asked = app.sent.length;
     const asking = ask([user('One'), ANSWER, user('Two')]);
-    await vi.waitUntil(() => app.sent.length > asked);
+    await expect.poll(() => app.sent.length).toBeGreaterThan(asked);
 
     expect((await remove()).status).toBe(200);
     gate.resolve();

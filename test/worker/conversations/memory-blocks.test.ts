@@ -1,6 +1,6 @@
 import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
-import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { TenantMemory } from '../../../src/index.ts';
 import type { BlockEdit } from '../../../src/memory/strategy/block-text.ts';
 import { conversationName } from '../../../src/storage/conversation/names.ts';
@@ -210,7 +210,7 @@ describe('storage that fails', () => {
   it('by never answering does not hold up the request', async () => {
     const { objects, ask } = start(undefined, {}, newKey());
     objects.hanging.add('frozenBlocks.at');
-    onTestFinished(shorten({ memoryReadMs: 500 }));
+    shorten({ memoryReadMs: 500 });
 
     expect((await ask(1, BLOCKS, false)).warning).toBe('store_failed');
   });

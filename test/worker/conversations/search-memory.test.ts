@@ -1,6 +1,6 @@
 /** The model's search of the archive, within its answer. */
 import { env } from 'cloudflare:workers';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { assistant, system, user } from '../../support/conversations/chat.ts';
 import { shorten } from '../../support/time-limits.ts';
 import { hang, startApp, watchedBucket, watchedObjects } from '../support.ts';
@@ -82,7 +82,7 @@ describe('a search within an answer', () => {
     const { ask, results, watched, objects } = searching();
     await ask([user('One whale')]);
     hang(watched, 'put');
-    onTestFinished(shorten({ archivedArrayMs: 500 }));
+    shorten({ archivedArrayMs: 500 });
     const response = await ask([user('One whale'), ANSWER, user('Another whale')], ['whale']);
     objects.hanging.add('archive.hits');
     shorten({ toolSearchMs: 500 });

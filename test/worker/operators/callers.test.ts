@@ -426,7 +426,7 @@ describe('a caller that an operator closes', () => {
 });
 
 describe('a register that does not answer', () => {
-  beforeEach(() => void shorten({ registerMs: 20 }));
+  beforeEach(() => shorten({ registerMs: 20 }));
 
   it.each(['failing', 'hanging'] as const)(
     'has requests refused, unless the deployment says otherwise: %s',

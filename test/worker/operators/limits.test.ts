@@ -9,7 +9,7 @@ import type { CallerLimits } from '../../../src/memory/money/caller-limits.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { untilDayLasts } from '../../support/day.ts';
 import { quiet } from '../../support/quiet.ts';
-import { shorten } from '../../support/time-limits.ts';
+import { restoreLimits, shorten } from '../../support/time-limits.ts';
 import { startApp, watchedObjects } from '../support.ts';
 
 beforeEach(quiet);
@@ -539,7 +539,7 @@ describe('the compactions of a caller', () => {
     expect(await compact(1)).toBe(200);
     const amount = fetched.mock.calls.length * COST;
     expect(amount).toBeGreaterThan(0);
-    await vi.waitFor(async () => expect(await days()).toMatchObject([{ amount, summaries: amount }]));
+    await expect.poll(days).toMatchObject([{ amount, summaries: amount }]);
     expect(await compact(2)).toBe(429);
   });
 
@@ -664,11 +664,13 @@ describe('a caller without limits', () => {
 
 describe('an object that does not answer', () => {
   const ways = ['failing', 'hanging'] as const;
-  beforeEach(() => void shorten({ limitsMs: 20 }));
+  /** Where it hangs, and nowhere else. */
+  const SHORT = { limitsMs: 20 };
 
   it.each(ways)('has requests refused by default: %s', async (way) => {
     const { chat, objects, fetched } = limited({ usd_per_day: 1 });
     objects[way].add('reserve');
+    shorten(SHORT);
     const refused = await chat(QUESTION);
     expect(refused.status).toBe(503);
     expect(await refused.json()).toMatchObject({ error: { code: 'store_failed' } });
@@ -676,8 +678,14 @@ describe('an object that does not answer', () => {
   });
 
   it.each(ways)('has them sent if the deployment says so, and their end is counted: %s', async (way) => {
-    const { chat, objects, days } = limited({ usd_per_day: 1 }, { LIMITS_UNREACHABLE: 'allow' });
+    const { chat, objects, upstream, days } = limited({ usd_per_day: 1 }, { LIMITS_UNREACHABLE: 'allow' });
     objects[way].add('reserve');
+    shorten(SHORT);
+    const { answer } = upstream;
+    upstream.answer = () => {
+      restoreLimits();
+      return answer();
+    };
     expect((await chat(QUESTION)).status).toBe(200);
     expect(await days()).toMatchObject([{ requests: 1, amount: PRICE }]);
   });
@@ -696,18 +704,28 @@ describe('an object that does not answer', () => {
   it('counts what was sent when it answers soon after', async () => {
     shorten({ reportSpentPauseMs: 50 });
     const { chat, objects, days } = limited({ usd_per_day: 1 }, { LIMITS_UNREACHABLE: 'allow' });
-    for (const method of ['reserve', 'settle']) objects.failing.add(method);
+    const down = Promise.withResolvers<void>();
+    objects.failing.add('reserve');
+    objects.gates.set('settle', down.promise);
     const asked = chat(QUESTION);
-    await vi.waitFor(() => expect(objects.calls).toContain('settle'));
-    objects.failing.clear();
+    await expect.poll(() => objects.calls).toContain('settle');
+    // The first call fails, and the next one does not.
+    objects.gates.clear();
+    down.reject(new Error('the object is down'));
     await asked;
     expect(await days()).toMatchObject([{ requests: 1, amount: PRICE }]);
   });
 
   it.each(ways)('counts as estimated what it does not know the end of: %s', async (way) => {
-    const { chat, objects, codeOf } = limited({ usd_per_day: dollars(PRICE / 2) });
+    const { chat, objects, upstream, codeOf } = limited({ usd_per_day: dollars(PRICE / 2) });
     objects[way].add('settle');
+    const { answer } = upstream;
+    upstream.answer = () => {
+      shorten(SHORT);
+      return answer();
+    };
     expect(await codeOf(chat(QUESTION))).toBe('ok');
+    restoreLimits();
     expect(await codeOf(chat(QUESTION))).toBe('budget_exceeded');
   });
 });

@@ -1,7 +1,7 @@
 /** The register of callers, in its object. */
 import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
-import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { TenantMemory } from '../../../src/index.ts';
 import { quiet } from '../../support/quiet.ts';
 
@@ -79,7 +79,7 @@ describe('a tenant’s object', () => {
   }
 
   it('lets the register know that it is there, where there is an operator to ask', async () => {
-    await vi.waitFor(async () => expect(await isSeen('a-token-of-the-operator')).toBe(true));
+    await expect.poll(() => isSeen('a-token-of-the-operator')).toBe(true);
     expect(await isSeen(undefined)).toBe(false);
   });
 });

@@ -1,7 +1,7 @@
 /** The tools of `/mcp` when their storage fails. */
 import { env } from 'cloudflare:workers';
 import type { CallToolResult } from '@modelcontextprotocol/client';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { Retriever } from '../../../src/retrieval/retriever.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { user } from '../../support/conversations/chat.ts';
@@ -67,7 +67,7 @@ describe('a tool of the MCP server', () => {
   it('says that the object does not answer in time', async () => {
     const { call, hanging } = tools();
     hanging.add('archive.hits');
-    onTestFinished(shorten({ toolSearchMs: 500 }));
+    shorten({ toolSearchMs: 500 });
 
     expect(await call('search_memory', { query: 'a', conversation_id: 'b' })).toEqual(
       failure('Storage could not be read or written; try again.'),

@@ -1,6 +1,6 @@
 /** Reasoning that a request loses: what its report, its explanation and its event say of it. */
 import { env } from 'cloudflare:workers';
-import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { Env } from '../../../src/config.ts';
 import type { Report } from '../../../src/memory/plan/report.ts';
 import type { RunEvent } from '../../../src/memory/run/event.ts';
@@ -82,7 +82,7 @@ describe('the reasoning that a request loses', () => {
       expect((await b.explain(changed)).reasoning_dropped).toEqual(lost);
       expect((await a.explain(changed)).reasoning_dropped).toEqual(lost);
       expect((await a.send(changed)).reasoning_dropped).toEqual(lost);
-      await vi.waitFor(async () => expect((await a.newest('c'))?.reasoning_dropped).toEqual(lost));
+      await expect.poll(async () => (await a.newest('c'))?.reasoning_dropped).toEqual(lost);
       expect((await a.send(asked('c', 6, fields))).reasoning_dropped).toBeUndefined();
       expect(a.objects.calls.filter((call) => call === 'events.lines')).toHaveLength(1);
     },
@@ -109,9 +109,9 @@ describe('the reasoning that a request loses', () => {
       expect(expected).toEqual(reasoning_dropped);
       if (!frontier.moved) continue;
       expect(reasoning_dropped).toMatchObject({ trigger, by: 'precis' });
-      await vi.waitFor(async () =>
-        expect((await knowing.newest('c'))?.reasoning_dropped).toEqual(reasoning_dropped),
-      );
+      await expect
+        .poll(async () => (await knowing.newest('c'))?.reasoning_dropped)
+        .toEqual(reasoning_dropped);
       // In a conversation that nobody knows, it follows from the array alone.
       const fresh = asked('c', steps, { memory_strategy: MOVES, conversation_id: `new ${steps}` });
       expect((await isolate().send(fresh)).reasoning_dropped).toEqual(reasoning_dropped);

@@ -1,7 +1,7 @@
 /** Storage that never answers: each route about stored data has a limit of its own. */
 import { runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
-import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { TenantMemory } from '../../../src/index.ts';
 import { writeSections } from '../../../src/summary/text/headings.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
@@ -223,7 +223,7 @@ describe('an erasure whose storage hangs', () => {
     const bucket = new Proxy(env.REFS, {
       get: (target, name) => (name === 'list' ? never : Reflect.get(target, name).bind(target)),
     });
-    onTestFinished(shorten({ eraseAnswerMs: 50, eraseStepMs: 300 }));
+    shorten({ eraseAnswerMs: 50, eraseStepMs: 300 });
     await runInDurableObject(memory, (object) => {
       Object.assign(object, { env: { ...env, REFS: bucket } });
     });

@@ -2,7 +2,7 @@
 import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { Buffer } from 'node:buffer';
-import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Report } from '../../../src/memory/plan/report.ts';
 import { chainAfter, NO_CHAIN, recordsIn } from '../../../src/storage/backup/records.ts';
 import { LONGEST_KEPT, MOST_ANSWERS } from '../../../src/storage/conversation/kept-answers.ts';
@@ -11,7 +11,7 @@ import { Tenants } from '../../../src/tenant/identity.ts';
 import { responseOf } from '../../../tools/upstream/response.ts';
 import { lines, type Message, result, user } from '../../support/conversations/chat.ts';
 import { quiet } from '../../support/quiet.ts';
-import { shorten } from '../../support/time-limits.ts';
+import { shorten, shortened } from '../../support/time-limits.ts';
 import { remoteConversation, startApp, watchedBucket, watchedObjects } from '../support.ts';
 
 beforeEach(quiet);
@@ -96,6 +96,13 @@ async function steps({ ask }: Isolate, messages: Message[], count: number, more:
   return last as Report;
 }
 
+/** What the event of the newest request says of it. */
+async function droppedIn({ app }: Isolate, id: string): Promise<Report['reasoning_dropped']> {
+  const page = await app.request(`/v1/conversations/${encodeURIComponent(id)}/requests?limit=1`);
+  const { data } = (await page.json()) as { data: Pick<Report, 'reasoning_dropped'>[] };
+  return data[0]?.reasoning_dropped;
+}
+
 describe('the reasoning that a bridge keeps', () => {
   it('is there for a second isolate, which reads it once, and costs one that knows it nothing', async () => {
     const { isolate, bodies } = conversation();
@@ -176,10 +183,7 @@ describe('the reasoning that a bridge keeps', () => {
       const asking = [...edited];
       expect((await steps(a, asking, 1)).reasoning_dropped).toEqual(lost);
       expect(thoughtsIn(bodies.at(-1))).toHaveLength(2);
-      await vi.waitFor(async () => {
-        const page = await a.app.request(`/v1/conversations/${encodeURIComponent(id)}/requests?limit=1`);
-        expect(((await page.json()) as { data: Json[] }).data[0]?.reasoning_dropped).toEqual(lost);
-      });
+      await expect.poll(() => droppedIn(a, id)).toEqual(lost);
       expect((await steps(a, asking, 1)).reasoning_dropped).toBeUndefined();
       expect(thoughtsIn(bodies.at(-1))).toHaveLength(3);
 
@@ -208,10 +212,7 @@ describe('the reasoning that a bridge keeps', () => {
       }
       expect((await a.ask(changed, { memory_strategy })).memory.reasoning_dropped).toEqual(lost);
       expect(thoughtsIn(bodies.at(-1))).toEqual([]);
-      await vi.waitFor(async () => {
-        const page = await a.app.request(`/v1/conversations/${encodeURIComponent(id)}/requests?limit=1`);
-        expect(((await page.json()) as { data: Json[] }).data[0]?.reasoning_dropped).toEqual(lost);
-      });
+      await expect.poll(() => droppedIn(a, id)).toEqual(lost);
     },
   );
 
@@ -219,12 +220,12 @@ describe('the reasoning that a bridge keeps', () => {
     'where the storage does not answer (%s)',
     (hangs) => {
       it('stays with the isolate that knows it, and is named where it is missed', async () => {
-        onTestFinished(shorten({ keptRoundsMs: 50 }));
         const { isolate, bodies } = conversation();
         const [a, b] = [isolate(), isolate()];
         const messages: Message[] = [user('Find it.')];
         await steps(a, messages, 3);
         for (const { objects } of [a, b]) objects.hanging.add(hangs);
+        shorten({ keptRoundsMs: 50 });
         expect((await a.ask(messages)).memory.warnings).not.toContain('reasoning_absent');
         expect(thoughtsIn(bodies.at(-1))).toHaveLength(3);
         expect((await b.ask(messages)).memory.warnings).toContain('reasoning_absent');
@@ -232,13 +233,12 @@ describe('the reasoning that a bridge keeps', () => {
       });
 
       it('does not come back before what was thought without it, where that is bound', async () => {
-        onTestFinished(shorten({ keptRoundsMs: 50 }));
         const { isolate, bodies } = conversation({ model: 'gpt-6.2-sol' });
         const [a, b] = [isolate(), isolate()];
         const messages: Message[] = [user('Find it.')];
         await steps(a, messages, 3);
         b.objects.hanging.add(hangs);
-        await steps(b, messages, 1);
+        await shortened({ keptRoundsMs: 50 }, () => steps(b, messages, 1));
         b.objects.hanging.delete(hangs);
         const report = await steps(b, messages, 1);
         expect(report.warnings).toContain('thinking_dropped');
@@ -281,7 +281,7 @@ describe('the reasoning that a bridge keeps', () => {
   });
 
   it('is no longer kept once its answer has ended, and the next report says so', async () => {
-    onTestFinished(shorten({ keepRoundsMs: 50 }));
+    shorten({ keepRoundsMs: 50 });
     const { isolate, bodies } = conversation();
     const [a, b] = [isolate(), isolate()];
     const messages: Message[] = [user('Find it.')];

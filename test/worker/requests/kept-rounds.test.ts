@@ -1,6 +1,6 @@
 /** Kept rounds over real storage: who sees them, what they cost, and what happens when it fails. */
 import { env } from 'cloudflare:workers';
-import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ConversationMemory } from '../../../src/index.ts';
 import { conversationName } from '../../../src/storage/conversation/names.ts';
 import { collectUnused } from '../../../src/storage/tenant/sweep.ts';
@@ -8,7 +8,7 @@ import { TRUST_MS } from '../../../src/storage/upkeep.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { lines, type Message, step, user } from '../../support/conversations/chat.ts';
 import { quiet } from '../../support/quiet.ts';
-import { shorten } from '../../support/time-limits.ts';
+import { shorten, shortened } from '../../support/time-limits.ts';
 import { CONVERSATIONS, refsIn, startApp, TENANTS, watchedBucket, watchedObjects } from '../support.ts';
 
 beforeEach(quiet);
@@ -334,7 +334,7 @@ describe('rounds that cannot be kept', () => {
     ['the bucket fails', ({ watched }) => watched.failing.add('put')],
     ['the bucket is late', ({ watched }) => watched.gates.set('put', late.promise)],
   ])('are given up for good if %s, and the answer comes', async (_what, fails) => {
-    onTestFinished(shorten({ keepRoundsMs: 50, dropRoundsMs: 50 }));
+    shorten({ keepRoundsMs: 50, dropRoundsMs: 50 });
     const talk = conversation();
     const first = isolate(talk);
     // The file's content must be there before the bucket fails.
@@ -373,7 +373,7 @@ describe('rounds that cannot be kept', () => {
   });
 
   it('since storage did not answer the model are not kept', async () => {
-    onTestFinished(shorten({ toolStorageMs: 50 }));
+    shorten({ toolStorageMs: 50 });
     const talk = conversation();
     const { ask, watched } = isolate(talk);
     watched.failing.add('get');
@@ -399,11 +399,11 @@ describe('a call of the model', () => {
     ['is answered from kept rounds that hold what it asks for', '298-302', WANTED],
     ['is answered from storage where they hold less', '298-312', 'Storage does not answer'],
   ])('%s', async (_sentence, lines, result) => {
-    onTestFinished(shorten({ toolStorageMs: 50 }));
     const talk = conversation();
     const { ask, watched } = isolate(talk);
     await ask(talk.id, talk.messages);
     watched.failing.add('get');
+    shorten({ toolStorageMs: 50 });
     const { bodies } = await ask(talk.id, talk.messages, {}, fetchesLines(lines));
     expect(keptIn(bodies[0])).toBe(1);
     expect(viewOf(bodies[1]).at(-1)?.content).toContain(result);
@@ -416,12 +416,12 @@ describe('rounds that cannot be read', () => {
     ['the object hangs', ({ objects }) => objects.hanging.add('keptRounds.find')],
     ['the bucket fails', ({ watched }) => watched.failing.add('get')],
   ])('leave the view with a warning if %s, and come back with a move', async (_what, fails) => {
-    onTestFinished(shorten({ keptRoundsMs: 50, toolStorageMs: 50 }));
     const talk = conversation();
     await isolate(talk).ask(talk.id, talk.messages);
     const second = isolate(talk);
     fails(second);
-    const absent = await second.ask(talk.id, [...talk.messages]);
+    const limits = { keptRoundsMs: 50, toolStorageMs: 50 };
+    const absent = await shortened(limits, () => second.ask(talk.id, [...talk.messages]));
     expect(keptIn(absent.bodies[0])).toBe(0);
     expect(absent.warning).toContain('rounds_absent');
     expect(absent.frontier).toBe('moved');
@@ -437,7 +437,6 @@ describe('rounds that cannot be read', () => {
   });
 
   it('come back with a move to the array that lacked them, and to no other one', async () => {
-    onTestFinished(shorten({ keptRoundsMs: 300 }));
     const talk = conversation();
     await isolate(talk).ask(talk.id, talk.messages);
     const { ask, objects } = isolate(talk);
@@ -462,7 +461,6 @@ describe('rounds that cannot be read', () => {
   });
 
   it('come back without a move after an explanation, which sends no view', async () => {
-    onTestFinished(shorten({ keptRoundsMs: 300 }));
     const talk = conversation();
     await isolate(talk).ask(talk.id, talk.messages);
     const { ask, app, objects } = isolate(talk);

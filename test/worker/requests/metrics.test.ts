@@ -1,7 +1,7 @@
 /** How the counts of isolates reach the object that adds them up. */
 import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { Env } from '../../../src/config.ts';
 import { Metrics } from '../../../src/storage/metrics/metrics.ts';
 import type { Batch } from '../../../src/storage/metrics/object.ts';
@@ -161,7 +161,7 @@ describe('a request in a deployment with metrics', () => {
   it('asks the object of metrics after its answer, and no request waits for one that fails', async () => {
     vi.spyOn(console, 'info').mockImplementation(() => undefined);
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => undefined);
-    onTestFinished(shorten({ metricsBatchMs: 0 }));
+    shorten({ metricsBatchMs: 0 });
     const watched = watchedObjects(env.METRICS);
     watched.failing.add('add');
     const app = startApp(watchedBucket().bucket, { METRICS: watched.namespace, METRICS_TOKEN });
@@ -183,7 +183,7 @@ describe('a request in a deployment with metrics', () => {
   it('is answered where the object can’t be read, and a scrape is a 503', async () => {
     vi.spyOn(console, 'info').mockImplementation(() => undefined);
     vi.spyOn(console, 'error').mockImplementation(() => undefined);
-    onTestFinished(shorten({ metricsBatchMs: 0 }));
+    shorten({ metricsBatchMs: 0 });
     const watched = watchedObjects(env.METRICS);
     watched.failing.add('read');
     const app = startApp(watchedBucket().bucket, { METRICS: watched.namespace, METRICS_TOKEN });

@@ -1,18 +1,12 @@
 /** One bound over all bodies that an isolate is reading. */
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { tryBody } from '../../../src/request/body.ts';
 import { ReadingBodies, readingBodies } from '../../../src/request/reading-bodies.ts';
 import { shorten } from '../../support/time-limits.ts';
 
 const KIB = 1024;
 
-let restore: () => void;
-beforeEach(() => {
-  restore = shorten({ bodyPatienceMs: 60_000 });
-});
-afterEach(() => {
-  restore();
-});
+beforeEach(() => shorten({ bodyPatienceMs: 60_000 }));
 
 /** A body of which so much comes, and no more before `end`. */
 function unfinished(bytes: number) {
@@ -42,7 +36,7 @@ describe('the bodies that are being read', () => {
     const reading = all.map(({ body }) => bodies.read(body, 50 * KIB));
     let refused = 0;
     for (const one of reading) void one.then((read) => (refused += read === 'no_room' ? 1 : 0));
-    await vi.waitFor(() => expect(refused).toBe(13));
+    await expect.poll(() => refused).toBe(13);
     expect(bodies.held).toBe(90 * KIB);
     for (const { end } of all) void end();
     const whole = (await Promise.all(reading)).filter((read) => read !== 'no_room');

@@ -1,7 +1,7 @@
 /** Events of requests: what is kept of them, for how long, and what happens when that fails. */
 import { runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { Env } from '../../../src/config.ts';
 import type { ConversationMemory } from '../../../src/index.ts';
 import { type RunEvent, runEventSchema } from '../../../src/memory/run/event.ts';
@@ -569,7 +569,7 @@ describe('an event that cannot be kept', () => {
   const TEXT = /^precis_events_lost_total (\d+)$/m;
 
   it('is counted and logged where it cannot be made, and the answer is unharmed', async () => {
-    onTestFinished(shorten({ metricsBatchMs: 0 }));
+    shorten({ metricsBatchMs: 0 });
     const { app } = caller(METRICS);
     const lost = async (): Promise<number> => {
       const headers = { authorization: `Bearer ${METRICS.METRICS_TOKEN}` };
@@ -590,7 +590,7 @@ describe('an event that cannot be kept', () => {
   });
 
   it.each(['failing', 'hanging'] as const)('is counted and logged where its object is %s', async (fault) => {
-    onTestFinished(shorten({ keepEventMs: 500, eventPauseMs: 0, metricsBatchMs: 0 }));
+    shorten({ keepEventMs: 500, eventPauseMs: 0, metricsBatchMs: 0 });
     const { app, objects } = caller(METRICS);
     const lost = async (): Promise<number> => {
       const headers = { authorization: `Bearer ${METRICS.METRICS_TOKEN}` };

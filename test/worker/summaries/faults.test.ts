@@ -1,6 +1,6 @@
 /** What summaries do when storage fails: real requests over real objects and a real bucket. */
 import { env } from 'cloudflare:workers';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { loggedLines } from '../../support/quiet.ts';
 import { shorten } from '../../support/time-limits.ts';
 import {
@@ -107,7 +107,7 @@ describe('an object that is restarted while it makes a summary', () => {
 describe('a request that waits for a summary in turns', () => {
   /** Asks for a view, holds its summary and its calls of a method, and goes on after some event. */
   async function meanwhile(method: string, happens: (made: ReturnType<typeof start>) => Promise<unknown>) {
-    onTestFinished(shorten({ idleTurnMs: 50, summaryMs: method === 'text' ? 20_000 : 500 }));
+    shorten({ idleTurnMs: 50, summaryMs: method === 'text' ? 20_000 : 500 });
     const made = start(SUMMARIZE);
     const { app, ask, rounds, objects, summarizerCalls } = made;
     await rounds(1, 3);
@@ -331,7 +331,7 @@ describe('an object that never answers', () => {
   it('leaves cross-session memory out', async () => {
     const { objects, ask } = start(undefined);
     objects.hanging.add('state.injection');
-    onTestFinished(shorten({ memoryReadMs: 500 }));
+    shorten({ memoryReadMs: 500 });
 
     expect(await soon(ask(1, { memory_injection: true, user: 'ann' }, false))).toBe('store_failed');
   });

@@ -5,7 +5,7 @@ import { Callers, TRUSTED_MS } from '../../../../src/request/callers/register.ts
 import type { RegisteredCaller } from '../../../../src/storage/tenant/callers.ts';
 import { shorten } from '../../../support/time-limits.ts';
 
-beforeEach(() => void shorten({ registerMs: 20 }));
+beforeEach(() => shorten({ registerMs: 20 }));
 const caller = (more: Partial<RegisteredCaller> = {}): RegisteredCaller => ({
   name: 'alice',
   tenant: null,
