@@ -46,3 +46,14 @@ export function parseJson(text: string): unknown {
     return undefined;
   }
 }
+
+/** JSON with sorted members in each object; undefined for a text that is invalid, or too deep. */
+export function sortedJson(text: string): string | undefined {
+  const sorted = (_: string, value: unknown): unknown =>
+    isObject(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value;
+  try {
+    return JSON.stringify(JSON.parse(text), sorted);
+  } catch {
+    return undefined;
+  }
+}

@@ -3,6 +3,7 @@
  * (`memory/conversation/request-prefix.ts`). Made after the answer, since no request waits for it.
  */
 import { Latest } from '../lib/latest.ts';
+import { nameOfSaid } from '../memory/conversation/answer-keys.ts';
 import { blocksOf, reasoningByMessage } from '../memory/conversation/kept-reasoning.ts';
 import { MOVED, packedMessages, type RequestPrefix } from '../memory/conversation/request-prefix.ts';
 import { bindsThinking, dropsThinking, reasoningTermsOf } from '../memory/models/past-reasoning.ts';
@@ -48,9 +49,12 @@ function prefixOf(request: ModelRequest, made: ComparedView | undefined): Reques
   const added = made ? made.added : [];
   // The API reads them after the conversation, so nothing is bound to them.
   const isLast = instructions !== undefined && dropsThinking(reasoningTermsOf(model));
-  const identities = messages.map((message) =>
-    isLast && message === instructions ? LAST : message.identity,
-  );
+  const identities = messages.map((message) => {
+    if (isLast && message === instructions) return LAST;
+    // Over a bridge, what is kept of it is found by what it says.
+    const isSaid = made?.reasoning !== undefined && message.role === 'assistant';
+    return isSaid ? sha256Hex(nameOfSaid([message], sha256Hex)) : message.identity;
+  });
   return {
     model: model.slice(0, LONGEST_MODEL),
     tools: tools?.digest.slice(0, LENGTH) ?? '',

@@ -5,8 +5,7 @@
 import type { JsonObject } from '../../lib/json.ts';
 import { soon } from '../../lib/time-limit.ts';
 import { logCaught } from '../../log.ts';
-import { answerKey } from '../../memory/conversation/answer-keys.ts';
-import { prefixHashes } from '../../memory/conversation/prefix-hash.ts';
+import { answerKey, saidHashes } from '../../memory/conversation/answer-keys.ts';
 import { tokenMeasure } from '../../memory/modes/strategy.ts';
 import type { BridgedApi, CompleteAnswer } from '../../protocol/bridges/bridge.ts';
 import { callsIn } from '../../protocol/bridges/chat-fields.ts';
@@ -73,7 +72,7 @@ export class AnswerKeeper {
     const { request, scope } = call;
     const until = Date.now() + TIME_LIMITS.keepRoundsMs;
     const answer = readMessages(this.reader, JSON.stringify(shown));
-    const asked = prefixHashes(request.messages, sha256Hex).at(-1) ?? '';
+    const asked = saidHashes(request.messages, sha256Hex).at(-1) ?? '';
     const named = answerKey(asked, answer, sha256Hex);
     if (named === undefined) return;
     const key = rowKeyOf(answered, this.api, named);

@@ -8,7 +8,7 @@
 import type { Seen } from '../../lib/isolate-memory.ts';
 import { within } from '../../lib/time-limit.ts';
 import { logCaught } from '../../log.ts';
-import { answersIn } from '../../memory/conversation/answer-keys.ts';
+import { answersIn, saidHashes } from '../../memory/conversation/answer-keys.ts';
 import { firstAnswer } from '../../memory/conversation/first-requests.ts';
 import { type History, readHistory } from '../../memory/conversation/history.ts';
 import type { KeptReasonings } from '../../memory/conversation/kept-reasoning.ts';
@@ -165,7 +165,7 @@ export class KeptAnswers implements ReasoningSource {
     const { conversation, answered } = this;
     if (!conversation) return NONE;
     const { request, scope } = answered.call;
-    const answers = answersIn(history ?? readHistory(request.messages), sha256Hex)
+    const answers = answersIn(history ?? readHistory(request.messages), sha256Hex, saidHashes)
       .slice(-KEPT_ROWS)
       .map((answer) => ({ ...answer, key: rowKeyOf(answered, api, answer.key) }));
     const keptAnswers = conversation.remembered.of('keptAnswers');

@@ -4,9 +4,11 @@
  * answer, or that has another one.
  */
 import { elementAt } from '../../lib/elements.ts';
+import { sortedJson } from '../../lib/json.ts';
+import { Latest } from '../../lib/latest.ts';
 import type { History } from './history.ts';
-import type { Message } from './message.ts';
-import { prefixHashes } from './prefix-hash.ts';
+import type { Message, ToolCall } from './message.ts';
+import { chained, prefixHashes } from './prefix-hash.ts';
 import type { Digest } from './refs.ts';
 
 export interface KeyedAnswer {
@@ -23,16 +25,25 @@ export interface KeyedAnswer {
  * The answers to the requests that were made with the beginnings of an array, in its order. All
  * messages of the model up to the next one of somebody else are one answer, but for those that go
  * on after a pause.
+ *
+ * @param hashesOf of the messages that were asked: `prefixHashes`, or `saidHashes`
  */
-export function answersIn({ messages, requestPoints }: History, digest: Digest): KeyedAnswer[] {
-  const hashes = prefixHashes(messages, digest);
+export function answersIn(
+  { messages, requestPoints }: History,
+  digest: Digest,
+  hashesOf: typeof saidHashes = prefixHashes,
+): KeyedAnswer[] {
+  const hashes = hashesOf(messages, digest);
   const answers: KeyedAnswer[] = [];
   for (const { messages: first } of requestPoints.slice(0, -1))
     for (let message = first; messages[message]?.role === 'assistant'; message++) {
       if (message > first && !messages[message]?.resumes) continue;
       const asked = elementAt(hashes, message);
       const end = endOf(messages, message);
-      const key = keyAt(messages, message, end, asked, digest);
+      const fact = hashesOf === saidHashes ? 'saidKey' : 'answerKey';
+      const key = keyAt(messages, message, end, fact, () =>
+        answerKey(asked, messages.slice(message, end), digest),
+      );
       if (key !== undefined) answers.push({ message, end, key, asked });
     }
   return answers;
@@ -49,15 +60,14 @@ function keyAt(
   messages: readonly Message[],
   first: number,
   end: number,
-  asked: string,
-  digest: Digest,
+  fact: 'answerKey' | 'saidKey',
+  make: () => string | undefined,
 ): string | undefined {
   const { facts } = elementAt(messages, first);
-  const make = () => answerKey(asked, messages.slice(first, end), digest);
   // The messages before it and the message itself are what its facts may depend on.
   if (end > first + 1) return make();
-  if (facts.answerKey === undefined) facts.answerKey = make() ?? null;
-  return facts.answerKey ?? undefined;
+  if (facts[fact] === undefined) facts[fact] = make() ?? null;
+  return facts[fact] ?? undefined;
 }
 
 /**
@@ -78,6 +88,66 @@ export function answerKey(asked: string, answer: readonly Message[], digest: Dig
 function nameOf(answer: readonly Message[]): string | undefined {
   const ids = answer.flatMap(({ calls }) => calls.map(({ id }) => id));
   if (ids.length > 0) return `calls ${JSON.stringify(ids)}`;
-  const text = answer.flatMap((message) => message.names?.() ?? message.content().weight.texts).join('');
-  return text.trim() === '' ? undefined : `text ${text.trim()}`;
+  const text = textOf(answer);
+  return text === '' ? undefined : `text ${text}`;
+}
+
+function textOf(answer: readonly Message[]): string {
+  const texts = answer.flatMap((message) => message.names?.() ?? message.content().weight.texts);
+  return texts.join('').trim();
+}
+
+/** What an answer says: hashes of its calls and of its words; empty if it has none. */
+export interface Said {
+  readonly calls: string;
+  readonly text: string;
+}
+
+const latest = new Latest<readonly Message[], readonly string[]>();
+
+/**
+ * `prefixHashes` for what is sent instead of answers: each counts by its words and its calls alone.
+ * Clients write arguments anew once they have stored them, leave reasoning out after its turn, have
+ * members that say nothing at one time and not at another, and divide an answer.
+ */
+export function saidHashes(messages: readonly Message[], digest: Digest): readonly string[] {
+  return latest.of(messages, [digest], () => {
+    const hashes = [''];
+    let first = 0;
+    for (const [index, { role, identity, facts }] of messages.entries()) {
+      const isAnswer = role === 'assistant';
+      if (!isAnswer) first = index + 1;
+      const before = elementAt(hashes, isAnswer ? first : index);
+      const name = () => (isAnswer ? nameOfSaid(messages.slice(first, index + 1), digest) : identity);
+      if (role !== 'preamble') facts.saidHash ??= chained(before, name(), digest);
+      hashes.push(facts.saidHash ?? before);
+    }
+    return hashes;
+  });
+}
+
+/** An answer by what it says. */
+export function nameOfSaid(answer: readonly Message[], digest: Digest): string {
+  const { calls, text } = saidIn(answer, digest);
+  return `${calls} ${text}`;
+}
+
+function saidIn(answer: readonly Message[], digest: Digest): Said {
+  const [first, ...others] = answer;
+  if (first?.facts.said && others.length === 0) return first.facts.said;
+  const calls = answer.flatMap((message) => message.calls);
+  const said = saidOf(calls, textOf(answer), digest);
+  if (first && others.length === 0) first.facts.said = said;
+  return said;
+}
+
+/** @param calls whose arguments may be written in any way */
+export function saidOf(
+  calls: readonly Pick<ToolCall, 'id' | 'name' | 'input'>[],
+  text: string,
+  digest: Digest,
+): Said {
+  const said = calls.map(({ id, name, input }) => [id, name, sortedJson(input) ?? input]);
+  const hash = (words: string): string => (words === '' ? '' : digest(words));
+  return { calls: hash(said.length > 0 ? JSON.stringify(said) : ''), text: hash(text.trim()) };
 }

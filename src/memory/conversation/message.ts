@@ -133,11 +133,14 @@ export interface MessageFacts {
   counted?: { readonly tokenizer: unknown; readonly tokens: MessageTokens };
   /** The hash of the messages up to this one (see `prefixHashes`). */
   prefixHash?: string;
+  /** Likewise of `saidHashes`. */
+  saidHash?: string;
   /** Another hash of these messages, which names the previews of this one. */
   preview?: string;
   /** Of an answer in one message; null for one that says nothing (see `answerKey`). */
   answerKey?: string | null;
-  /** Of an answer in one message: hashes of its calls and of its text (see `outputsIn`). */
+  saidKey?: string | null;
+  /** Of an answer in one message: see `saidOf`. */
   said?: { readonly calls: string; readonly text: string };
   /** Of a tool output: see `contentName`. */
   outputName?: string;

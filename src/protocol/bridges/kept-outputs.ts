@@ -4,18 +4,15 @@
  * and may leave out the text beside calls.
  */
 import { asObject, asObjects, asString, type JsonObject, parseJson } from '../../lib/json.ts';
+import { type Said, saidOf } from '../../memory/conversation/answer-keys.ts';
 import { jsonBytes, type MessageFacts, type Weight } from '../../memory/conversation/message.ts';
+import { inputText } from '../call-input.ts';
 import { isThinking, weightOfThinking } from '../chat/reasoning.ts';
 import type { ShownAnswers } from '../chat/shown-answers.ts';
+import { textsIn } from '../chat/words.ts';
 import { nameOf } from '../tool-choice.ts';
 import type { BridgedApi, CompleteAnswer, KeptOutput, SentOutput } from './bridge.ts';
 import { callsIn } from './chat-fields.ts';
-
-/** What an answer says: digests of its calls and of its text; empty if it has none. */
-interface Said {
-  readonly calls: string;
-  readonly text: string;
-}
 
 /** The output of an answer, and what the caller was shown of it. */
 export interface ShownOutput extends KeptOutput, Said {}
@@ -57,17 +54,13 @@ export function outputsOfText(stored: string): ShownOutput[] {
 function saidIn(messages: readonly JsonObject[], sha256: Sha256): Said {
   const calls = messages.flatMap(callsIn).map((call) => {
     const { arguments: args, input } = asObject(call.function ?? call.custom);
-    return [call.id, nameOf(call), typeof args === 'string' ? (parseJson(args) ?? args) : (args ?? input)];
+    return { id: asString(call.id), name: nameOf(call), input: inputText(args ?? input) };
   });
-  const hash = (text: string): string => (text === '' ? '' : sha256(text));
-  const said = calls.length > 0 ? JSON.stringify(calls) : '';
-  return { calls: hash(said), text: hash(messages.map(textIn).join('').trim()) };
+  return saidOf(calls, messages.map(textIn).join(''), sha256);
 }
 
-function textIn({ content }: JsonObject): string {
-  if (!Array.isArray(content)) return asString(content);
-  const words = asObjects(content).filter((part) => !isThinking(part));
-  return words.map(({ text }) => asString(text)).join('');
+function textIn({ content, refusal }: JsonObject): string {
+  return textsIn(Array.isArray(content) ? content : [{ text: content }]).join('') + asString(refusal);
 }
 
 /** The output of a message whose answer has begun in the message before it. */

@@ -48,7 +48,7 @@ import {
   THOUGHT_FIELDS,
   weightOfThinking,
 } from './reasoning.ts';
-import { textIn } from './words.ts';
+import { textIn, textsIn } from './words.ts';
 
 const ROLES: ReadonlyMap<string, Role> = new Map([
   ['user', 'user'],
@@ -175,7 +175,10 @@ export class ChatMessage extends NamedMessage<ChatFacts> implements WireMessage 
   }
 
   names(): readonly string[] {
-    return [...this.content().weight.texts, this.stringField('refusal') ?? ''];
+    const span = this.contentSpan();
+    const isList = span?.kind === 'array';
+    const texts = isList ? textsIn(jsonOf(this.body, span) as unknown[]) : this.content().weight.texts;
+    return [...texts, this.stringField('refusal') ?? ''];
   }
 
   media(): readonly InlineMedia[] {

@@ -28,6 +28,12 @@ export function textIn(content: unknown): string {
     .join('');
 }
 
+/** The words of each part of a content, and none of its thinking. */
+export function textsIn(parts: readonly unknown[]): string[] {
+  const said = asObjects(parts).filter((part) => !isThinking(part));
+  return said.map(({ text, refusal }) => asString(text) || asString(refusal));
+}
+
 /** Undefined for a content that is thinking alone, or an empty list. */
 function wordsOf(value: unknown): unknown {
   return !Array.isArray(value) || value.some(isWord) ? value : undefined;

@@ -32,7 +32,13 @@ function conversation({ model = 'gpt-6-astra', named = true } = {}) {
   const id = `thoughts ${made}`;
   const bodies: Json[] = [];
   /** Characters of each thought, and what the model says instead of a call. */
-  const says = { length: 4_000, words: undefined as string | undefined, refuses: false, fetches: false };
+  const says = {
+    length: 4_000,
+    words: undefined as string | undefined,
+    input: '{}',
+    refuses: false,
+    fetches: false,
+  };
   /** Happens when the model is asked next. */
   const once: { asked?: (() => void) | undefined } = {};
   const isolate = () => {
@@ -50,7 +56,7 @@ function conversation({ model = 'gpt-6-astra', named = true } = {}) {
         return Response.json({ error: { code: 'invalid_encrypted_content' } }, { status: 400 });
       const n = ++made;
       const encrypted = `thought ${n} `.padEnd(says.length, '.');
-      const call = { id: `call_${n}`, name: says.fetches ? 'retrieve_ref' : 'find', arguments: '{}' };
+      const call = { id: `call_${n}`, name: says.fetches ? 'retrieve_ref' : 'find', arguments: says.input };
       says.fetches = false;
       const said = says.words === undefined ? { toolCalls: [call] } : { content: says.words };
       return Response.json(responseOf(body, { id: `${n}`, ...said, reasoning: { encrypted } }));
@@ -118,6 +124,44 @@ describe('the reasoning that a bridge keeps', () => {
       'keptAnswers.read',
     ]);
     expect(bodies.map((body) => thoughtsIn(body).length)).toEqual([0, 1, 2, 3, 4]);
+  });
+
+  /** Forms in which clients send an answer again that they have stored since. */
+  const STORED: [string, (answer: Message) => Message][] = [
+    ['with empty words', (answer) => ({ ...answer, content: answer.content ?? '' })],
+    ['with members that say nothing', (answer) => ({ ...answer, refusal: null, annotations: [] })],
+    ['with reasoning', (answer) => ({ ...answer, reasoning_content: 'Hm.' })],
+    [
+      'with arguments in another order',
+      ({ tool_calls, ...answer }) => ({
+        ...answer,
+        tool_calls: (tool_calls as Json[]).map((call) => ({
+          ...call,
+          function: { name: 'find', arguments: '{ "b": 2, "a": 1 }' },
+        })),
+      }),
+    ],
+  ];
+
+  it.each(STORED)('is found again where its caller has stored the answer %s', async (_, stored) => {
+    const { isolate, bodies, says } = conversation();
+    says.input = '{"a":1,"b":2}';
+    const a = isolate();
+    const sent: Message[] = [user('Find it.')];
+    let report: Report | undefined;
+    for (let step = 0; step < 4; step++) {
+      // Only the newest answer is sent as it was given.
+      const last = sent.findLastIndex(({ role }) => role === 'assistant');
+      const messages = sent.map((one, at) => (one.role === 'assistant' && at < last ? stored(one) : one));
+      const { message, memory } = await a.ask(messages);
+      sent.push(...back(message));
+      report = memory;
+    }
+    expect(bodies.map((body) => thoughtsIn(body).length)).toEqual([0, 1, 2, 3]);
+    expect(report?.upstream_api).toMatchObject({ kept_answers: 3 });
+    expect(report?.reasoning_dropped).toBeUndefined();
+    await isolate().ask(sent.map((one) => (one.role === 'assistant' ? stored(one) : one)));
+    expect(thoughtsIn(bodies.at(-1))).toHaveLength(4);
   });
 
   it('is asked for by no request that is not bridged', async () => {

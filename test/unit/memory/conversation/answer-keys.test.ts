@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { answersIn } from '../../../../src/memory/conversation/answer-keys.ts';
+import { answersIn, saidHashes } from '../../../../src/memory/conversation/answer-keys.ts';
 import { readHistory } from '../../../../src/memory/conversation/history.ts';
 import { sha256Hex } from '../../../../src/tenant/identity.ts';
 import {
@@ -64,7 +64,63 @@ describe('the key of an answer', () => {
     ]);
   });
 
+  it('is made of no thinking among the parts of its content', () => {
+    const thought = { type: 'thinking', thinking: 'Hm.', signature: 's' };
+    expect(keyOf(assistant([thought, { type: 'text', text: 'Done.' }]))).toBe(keyOf(assistant('Done.')));
+  });
+
   it('is missing for an answer that says nothing', () => {
     expect(keysOf(ASKED, assistant(''), ON)).toEqual([]);
+  });
+});
+
+describe('the hash of an array by what its answers say', () => {
+  const hashOf = (...messages: Message[]): string | undefined => saidHashes(read(messages), sha256Hex).at(-1);
+  const call = (args: unknown, more: object = {}): Message => {
+    const called = { id: 'c1', type: 'function', function: { name: 'f', arguments: args } };
+    return { role: 'assistant', content: 'I look.', tool_calls: [called], ...more };
+  };
+  const written = '{"b":{"y":1,"x":"\u00e9"},"a":[2,1]}';
+
+  it.each<[string, ...Message[]]>([
+    ['white space and escapes in the arguments', call('{ "b": {"y": 1, "x": "\\u00e9"}, "a": [2, 1] }')],
+    ['another order of their members', call('{"a":[2,1],"b":{"x":"\u00e9","y":1}}')],
+    ['arguments as an object', call(JSON.parse(written))],
+    ['members that say nothing', call(written, { refusal: null, annotations: [], audio: null })],
+    ['reasoning', call(written, { reasoning_content: 'Hm.', reasoning_details: [{ text: 'Hm.' }] })],
+    [
+      'thinking among the parts',
+      call(written, {
+        content: [
+          { type: 'thinking', thinking: 'Hm.' },
+          { type: 'text', text: 'I look.' },
+        ],
+      }),
+    ],
+    ['white space at the end of the words', call(written, { content: 'I look.\n' })],
+    ['two messages', assistant('I look.'), call(written, { content: null })],
+  ])('is the same with %s', (_, ...answer) => {
+    const said = hashOf(ASKED, call(written), result('c1', 'ok'), ON);
+    expect(hashOf(ASKED, ...answer, result('c1', 'ok'), ON)).toBe(said);
+  });
+
+  it.each<[string, Message[]]>([
+    ['other arguments', [ASKED, call('{"b":{"y":1,"x":"e"},"a":[2,1]}'), result('c1', 'ok'), ON]],
+    [
+      'another order in a list',
+      [ASKED, call('{"b":{"y":1,"x":"\u00e9"},"a":[1,2]}'), result('c1', 'ok'), ON],
+    ],
+    ['other words', [ASKED, call(written, { content: 'I wait.' }), result('c1', 'ok'), ON]],
+    ['a refusal', [ASKED, call(written, { refusal: 'No.' }), result('c1', 'ok'), ON]],
+    ['another result', [ASKED, call(written), result('c1', 'no'), ON]],
+    ['another question', [user('Go!'), call(written), result('c1', 'ok'), ON]],
+  ])('is another one with %s', (_, messages) => {
+    expect(hashOf(...messages)).not.toBe(hashOf(ASKED, call(written), result('c1', 'ok'), ON));
+  });
+
+  it('bears arguments that are no JSON, or nested more deeply than can be written', () => {
+    const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+    for (const args of ['{"a":', deep, `${deep} `])
+      expect(hashOf(ASKED, call(args), ON)).not.toBe(hashOf(ASKED, call('{}'), ON));
   });
 });
