@@ -41,7 +41,7 @@ export const KNOBS = {
     turns('compact_keep', 'Turns in the tail', 2),
     tokens('compact_min_tokens', 'Smaller outputs stay, in tokens', 0, 5_000, 500),
     tokens('offload_min_tokens', 'Truncate larger outputs that were seen, in tokens', 1_000, 30_000, 8_000),
-    tokens('offload_fresh_tokens', 'Truncate larger new outputs, in tokens', 1_000, 60_000, 20_000),
+    tokens('offload_fresh_tokens', 'Truncate larger new outputs, in tokens', 1_000, 60_000, 25_000),
   ],
   compact: [
     budget,

@@ -1,6 +1,6 @@
 /**
- * The words of the page: for each term a plain label and one sentence. `npm run docs`
- * writes the table of docs/inspector.md from it, and docs/design.md has the exact terms.
+ * The words of the page: for each term a plain label and one sentence. docs/design.md has the
+ * exact terms.
  */
 
 export interface Words {
@@ -152,7 +152,7 @@ export const TERMS = {
   },
   archive: {
     label: 'archive',
-    says: 'The unchanged messages of a conversation, kept if its strategy has “archive: true”.',
+    says: 'The unchanged messages of a conversation, kept if its strategy or the deployment says so.',
   },
 } as const satisfies Readonly<Record<string, Words>>;
 

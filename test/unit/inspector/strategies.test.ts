@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { KNOBS, type Knob, strategyOf, TRIED_MODES } from '../../../inspector/read/strategies.ts';
+import { mostAtSight } from '../../../src/memory/modes/auto-settings.ts';
 import { knownFields, MODES, parseStrategy } from '../../../src/memory/modes/strategy.ts';
 
 describe('the strategies that can be tried', () => {
@@ -31,6 +32,14 @@ describe('the strategies that can be tried', () => {
     );
 
     expect(other.map(({ field }) => [field, defaults[field]])).toEqual([]);
+  });
+
+  it('show from when on auto truncates a new output, which follows from two fields', () => {
+    const parsed = parseStrategy('auto');
+    if (!parsed.ok || parsed.value.mode !== 'auto') throw new Error('auto is not valid');
+    const knob = KNOBS.auto.find(({ field }) => field === 'offload_fresh_tokens');
+
+    expect(knob?.initial).toBe(mostAtSight(parsed.value, 1_000_000));
   });
 
   it('leave out what was not moved, so that defaults hold', () => {
