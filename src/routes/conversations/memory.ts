@@ -158,7 +158,7 @@ export function notFound(id: string, user: string | undefined): ApiError {
   const of = `Nothing is stored for the conversation '${id}'`;
   const message =
     user === undefined
-      ? `${of}. If its requests name a user, name that user here too, by the header x-memory-user or the query parameter user.`
+      ? `${of}. If its requests name a user, name that user here too, as user or by the header x-memory-user.`
       : `${of} of the user '${user}'.`;
   return new ApiError('conversation_not_found', message, 'id');
 }

@@ -279,6 +279,7 @@ describe('list_refs', () => {
 
   it.each<[object, string]>([
     [{ conversation_id: 'unheard of' }, "Nothing is stored for the conversation 'unheard of'."],
+    [{ conversation_id: 'unheard of' }, 'name that user here too, as user or by the header'],
     [{ user: 'another' }, "of the user 'another'"],
     [{ conversation_id: '' }, 'Which conversation?'],
     [{ query: 7 }, 'query is not valid'],
