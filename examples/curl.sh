@@ -1,5 +1,5 @@
 #!/bin/sh
-# One request with curl. The strategy may stand in the body or in a header; the answer's headers say
+# One request with curl. The strategy may be in the body or in a header; the answer's headers say
 # what Precis did.
 set -eu
 url="${PRECIS_URL:-http://127.0.0.1:8787}"
