@@ -19,7 +19,7 @@ const OPENAI = {
   base: '/v1',
   headers: ['authorization: Bearer $OPENAI_API_KEY'],
   needs: {},
-  model: 'gpt-4.1',
+  model: 'gpt-6-luna',
 } as const;
 
 const ANTHROPIC = {

@@ -277,7 +277,7 @@ function firstRequest(origin: string): string {
   return `curl ${origin}/v1/chat/completions \\
   -H "Authorization: Bearer $OPENAI_API_KEY" \\
   -H "Content-Type: application/json" \\
-  -d '{"model": "gpt-4.1-mini", "conversation_id": "first",
+  -d '{"model": "gpt-6-luna", "conversation_id": "first",
     "memory_strategy": {"mode": "auto"},
     "messages": [{"role": "user", "content": "Say hello."}]}'`;
 }

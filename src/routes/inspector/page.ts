@@ -72,7 +72,7 @@ const FIRST_REQUESTS = {
     path: '/v1/chat/completions',
     key: 'Authorization: Bearer $OPENAI_API_KEY',
     headers: [],
-    body: { model: 'gpt-4.1-mini' },
+    body: { model: 'gpt-6-luna' },
   },
   anthropic: {
     path: '/v1/messages',

@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { APIS, type Api, type Copied, SNIPPETS } from '../../../inspector/read/snippets.ts';
+import { retirementOf } from '../../../src/memory/models/retirements.ts';
 
 const copied: Omit<Copied, 'api'> = {
   baseUrl: 'http://127.0.0.1:8787',
@@ -55,5 +57,17 @@ describe('a request that is copied', () => {
       /^import Anthropic from "@anthropic-ai\/sdk";\n/,
     );
     expect(SNIPPETS.Python({ ...copied, api: 'messages' })).toMatch(/^from anthropic import Anthropic\n/);
+  });
+});
+
+describe('what a page shows to copy', () => {
+  it('asks no model that its vendor switches off', () => {
+    const files = ['inspector/screens/conversations.tsx', 'src/routes/inspector/page.ts'];
+    const shown = files.map((file) => readFileSync(file, 'utf8')).join();
+    const models = [...shown.matchAll(/"?\bmodel"?: ["']([a-z][\w.-]+)["']/g)].map(([, model = '']) => model);
+    const all = [...models, ...Object.values(APIS).map(({ model }) => model)];
+
+    expect(all.length).toBeGreaterThan(5);
+    expect(all.filter((model) => retirementOf(model) !== undefined)).toEqual([]);
   });
 });
