@@ -185,5 +185,6 @@ export function checkState(request: ModelRequest, { services }: RequestScope): v
     'not_forwarded',
     `${upstreamState} may name what the upstream has stored, which this deployment's callers share; send the items themselves, 20,000 at most.`,
     upstreamState,
+    400,
   );
 }

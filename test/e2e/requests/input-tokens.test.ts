@@ -110,7 +110,7 @@ describe('a count of input tokens', () => {
       );
     expect((await ask({})).status).toBe(200);
     expect(shared.upstream.requests.at(-1)?.body).toEqual({ model, input: 'Hello' });
-    expect((await ask({ previous_response_id: 'resp_1' })).status).toBe(404);
+    expect((await ask({ previous_response_id: 'resp_1' })).status).toBe(400);
 
     const named = { input: 'Hello', prompt_cache_key: 'of-alice' };
     for (const more of [

@@ -230,7 +230,7 @@ overProtocols('responses of a shared account', deployment, () => {
     'go on from none that another caller may have: %s',
     async (field) => {
       const response = await ask({ [field]: 'resp_1' });
-      expect(await errorOf(response)).toEqual([404, 'invalid_request_error', 'not_forwarded', field]);
+      expect(await errorOf(response)).toEqual([400, 'invalid_request_error', 'not_forwarded', field]);
     },
   );
 });
