@@ -25,7 +25,7 @@ export const ERRORS = {
     400,
     'A strategy, `memory_injection`, `memory_blocks`, `memory_summary` or `memory_report` is not valid.',
   ),
-  invalid_messages: invalid(400, '`messages` or `input` is missing or empty.'),
+  invalid_messages: invalid(400, '`messages` or `input` is missing or empty, where the mode is not `none`.'),
   // Anthropic's, by which its clients know what to do.
   thread_unsupported_request: invalid(
     400,
