@@ -51,17 +51,23 @@ export class UnknownHeader extends Error {
   }
 }
 
+/** By what distinguishes them: all reserved names are alike in their beginning. */
+const OWN_BY_REST = new Map([...OWN_HEADERS].map((name) => [name.replace(/^x-(?:memory-)?/, ''), name]));
+
 /** @throws UnknownHeader: a header that is spelled wrong would be dropped without a word */
 export function checkOwnHeader(name: string): void {
   if (!isReserved(name) || OWN_HEADERS.has(name) || ANSWERED.test(name)) return;
-  const meant = nearest(name.slice(0, LONGEST_HEADER), [...OWN_HEADERS]);
+  const rest = name.slice(RESERVED.length, LONGEST_HEADER);
+  const meant = OWN_BY_REST.get(nearest(rest, [...OWN_BY_REST.keys()]) ?? '');
   if (meant !== undefined) throw new UnknownHeader(name, meant);
 }
 
 /** In characters. */
 const LONGEST_HEADER = 64;
 
-const isReserved = (name: string): boolean => name.startsWith('x-memory-');
+const RESERVED = 'x-memory-';
+
+const isReserved = (name: string): boolean => name.startsWith(RESERVED);
 
 const isOwnHeader = (name: string): boolean => isReserved(name) || OWN_HEADERS.has(name);
 

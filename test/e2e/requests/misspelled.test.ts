@@ -21,6 +21,7 @@ overProtocols('what is almost a field or a header', deployment, () => {
   it.each([
     ['x-memory-strat', "the nearest known one is 'x-memory-strategy'"],
     ['x-memory-observer', "the nearest known one is 'x-memory-observe'"],
+    ['x-memory-agent', "the nearest known one is 'x-agent-type'"],
   ])('the header %s is refused, whatever the mode', async (header, hint) => {
     for (const memory_strategy of ['none', 'auto', undefined]) {
       const response = await deployment.chat({ model, messages, memory_strategy }, { [header]: 'auto' });
@@ -47,6 +48,11 @@ it('a header of an answer that a client sends back is dropped', async () => {
   expect(Object.keys(deployment.lastChat().headers).filter((name) => name.startsWith('x-memory'))).toEqual(
     [],
   );
+});
+
+it('a header that is like none of Precis is dropped, though all begin in the same way', async () => {
+  expect((await deployment.chat({ model, messages }, { 'x-memory-team': '7' })).status).toBe(200);
+  expect(deployment.lastChat().headers['x-memory-team']).toBeUndefined();
 });
 
 it('a field that is like none of Precis goes to the upstream, as any unknown one', async () => {
