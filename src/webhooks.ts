@@ -3,7 +3,9 @@
  * (https://www.standardwebhooks.com): ids and numbers, never content or keys. Best effort: nothing
  * waits for them, and after three tries one is lost.
  */
+
 import type { Env } from './config.ts';
+import { oncePer } from './lib/once.ts';
 import { pause } from './lib/time-limit.ts';
 import { errorName, type Log } from './log.ts';
 import { TIME_LIMITS } from './time-limits.ts';
@@ -39,7 +41,6 @@ export class Webhooks {
     return this.ports !== undefined;
   }
 
-  /** Sends an event in the background. */
   notify(type: WebhookType, data: WebhookData, waitUntil: (work: Promise<unknown>) => void): void {
     if (this.ports) waitUntil(this.send(type, data, this.ports));
   }
@@ -78,14 +79,8 @@ export class Webhooks {
   }
 }
 
-const made = new WeakMap<Env, Webhooks>();
-
 /** The callbacks of a deployment. Nothing is sent without `WEBHOOK_URL`. */
-export function webhooksOf(env: Env, log: Log): Webhooks {
-  const known = made.get(env);
-  if (known) return known;
+export const webhooksOf = oncePer((env: Env, log: Log): Webhooks => {
   const { WEBHOOK_URL: url, WEBHOOK_SECRET: secret } = env;
-  const webhooks = new Webhooks(url === undefined || secret === undefined ? undefined : { url, secret, log });
-  made.set(env, webhooks);
-  return webhooks;
-}
+  return new Webhooks(url === undefined || secret === undefined ? undefined : { url, secret, log });
+});

@@ -10,3 +10,15 @@ export function once<Value extends NonNullable<unknown>>(compute: () => Value): 
     return value as Value;
   };
 }
+
+/** A function that makes its value once for each subject. An undefined one is made again. */
+export function oncePer<Subject extends object, Terms extends unknown[], Value>(
+  make: (subject: Subject, ...terms: Terms) => Value,
+): (subject: Subject, ...terms: Terms) => Value {
+  const made = new WeakMap<Subject, Value>();
+  return (subject, ...terms) => {
+    const value = made.get(subject) ?? make(subject, ...terms);
+    made.set(subject, value);
+    return value;
+  };
+}

@@ -1,15 +1,8 @@
 /** The URLs of requests, and their hosts. */
-
-const parsed = new WeakMap<Request, URL>();
+import { oncePer } from './once.ts';
 
 /** A request's URL. It is parsed once, though several places ask for it. */
-export function urlOf(request: Request): Readonly<URL> {
-  const known = parsed.get(request);
-  if (known) return known;
-  const url = new URL(request.url);
-  parsed.set(request, url);
-  return url;
-}
+export const urlOf: (request: Request) => Readonly<URL> = oncePer(({ url }) => new URL(url));
 
 /**
  * A query with some of its parameters, which keep their bytes.

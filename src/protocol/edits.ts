@@ -7,6 +7,7 @@
  */
 
 import { bufferOf } from '../lib/bytes.ts';
+import { oncePer } from '../lib/once.ts';
 import type { Removal } from '../memory/edits/removal.ts';
 import { MOST_MARKS } from '../memory/plan/marks.ts';
 import type { View } from '../memory/plan/view.ts';
@@ -113,16 +114,8 @@ function textSplice(bytes: Uint8Array, part: Span, text: string, marks: CacheMar
   return { start: part.start, end: part.end, with: new TextDecoder().decode(edited) };
 }
 
-const replacements = new WeakMap<Removal, string>();
-
 /** The replacement as a JSON string. An isolate keeps removals, so it is made once. */
-export function replacementJson(removal: Removal): string {
-  const known = replacements.get(removal);
-  if (known !== undefined) return known;
-  const json = JSON.stringify(removal.replacement);
-  replacements.set(removal, json);
-  return json;
-}
+export const replacementJson = oncePer(({ replacement }: Removal) => JSON.stringify(replacement));
 
 const OPENAI_MARK = 'prompt_cache_breakpoint';
 

@@ -2,9 +2,11 @@
  * State that an isolate keeps between requests: the configuration and caches. Made once per
  * environment.
  */
+
 import { type AgentSpec, agents, prompts } from '../agents.ts';
 import { type Env, isolationSchema, type Otlp, readConfig } from '../config.ts';
 import { ConfigError } from '../config-error.ts';
+import { oncePer } from '../lib/once.ts';
 import { PendingWork } from '../lib/pending-work.ts';
 import { createExplainer, createLog, type Log } from '../log.ts';
 import { parseStrategy } from '../memory/modes/strategy.ts';
@@ -51,16 +53,8 @@ export interface AppEnv {
   };
 }
 
-const made = new WeakMap<Env, Services>();
-
 /** The services of an environment. @throws ConfigError */
-export function servicesOf(env: Env): Services {
-  const known = made.get(env);
-  if (known) return known;
-  const services = createServices(env);
-  made.set(env, services);
-  return services;
-}
+export const servicesOf: (env: Env) => Services = oncePer(createServices);
 
 function createServices(env: Env) {
   const config = readConfig(env);

@@ -1,5 +1,7 @@
 /** One call of a deployer's embeddings: any server with OpenAI's `POST /embeddings`. */
+
 import { type Env, readConfig } from '../config.ts';
+import { oncePer } from '../lib/once.ts';
 import type { Result } from '../lib/result.ts';
 import { askModel, type ModelFault, type ModelServer } from './model-client.ts';
 
@@ -16,41 +18,22 @@ type EmbeddingsFault = Omit<ModelFault, 'code'> & {
 /** The vectors of texts, in their order. */
 type Vectors = readonly (readonly number[])[];
 
-/** More than any model has. */
 const MOST_DIMENSIONS = 4_096;
 
 /** In bytes: 64 vectors of the most dimensions with 30 characters for each number. */
 const LONGEST_ANSWER = 8 * 1024 * 1024;
 
-/** A deployment's embeddings, as its Durable Objects use them. */
-interface DeployedEmbeddings {
-  readonly model: string;
-  /** In bytes of UTF-8. */
-  readonly longestText: number;
-  embed(texts: readonly string[], timeoutMs: number): ReturnType<typeof embedTexts>;
-}
-
-const read = new WeakMap<Env, DeployedEmbeddings>();
-
 /** The embeddings of a deployment; undefined if it has none. @throws ConfigError */
-export function embeddingsOf(env: Env): DeployedEmbeddings | undefined {
-  if (env.EMBEDDINGS_MODEL === undefined) return undefined;
-  const known = read.get(env);
-  if (known) return known;
-  const { embeddings } = readConfig(env);
+export const embeddingsOf = oncePer((env: Env) => {
+  const { embeddings } = env.EMBEDDINGS_MODEL === undefined ? {} : readConfig(env);
   if (!embeddings) return undefined;
-  const { model, baseUrl, apiKey, windowTokens: longestText } = embeddings;
+  const { model, baseUrl, apiKey, windowTokens } = embeddings;
   const target = { model, baseUrl, apiKey, headers: {} };
-  const embed: DeployedEmbeddings['embed'] = (texts, timeoutMs) => embedTexts(target, texts, timeoutMs);
-  const made = { model, longestText, embed };
-  read.set(env, made);
-  return made;
-}
+  const embed = (texts: readonly string[], timeoutMs: number) => embedTexts(target, texts, timeoutMs);
+  return { model, /** In bytes of UTF-8. */ longestText: windowTokens, embed };
+});
 
-/**
- * @param texts none of them blank, which OpenAI refuses
- *   (https://platform.openai.com/docs/api-reference/embeddings/create)
- */
+/** @param texts none blank (https://platform.openai.com/docs/api-reference/embeddings/create) */
 export async function embedTexts(
   target: EmbeddingsTarget,
   texts: readonly string[],

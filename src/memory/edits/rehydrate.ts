@@ -10,8 +10,10 @@
  * the one of the output's removal, which the plan has written anyway. Whether an output may come
  * back is a fact about its message, which the isolate keeps.
  */
+
 import { elementAt } from '../../lib/elements.ts';
 import { parseObject } from '../../lib/json.ts';
+import { oncePer } from '../../lib/once.ts';
 import { heldUnits } from '../conversation/bonds.ts';
 import type { History } from '../conversation/history.ts';
 import type { Content, Message, ToolCall } from '../conversation/message.ts';
@@ -195,17 +197,11 @@ interface Subject {
   readonly path: string | undefined;
 }
 
-const subjects = new WeakMap<ToolCall, Subject>();
-
-function subjectOf(call: ToolCall, digest: Digest): Subject {
-  const known = subjects.get(call);
-  if (known) return known;
+const subjectOf = oncePer((call: ToolCall, digest: Digest): Subject => {
   const path = pathIn(call.input);
   const input = call.input.length > LONGEST_PATH ? digest(call.input) : call.input;
-  const subject = { key: JSON.stringify([call.name, path === undefined, path ?? input]), path };
-  subjects.set(call, subject);
-  return subject;
-}
+  return { key: JSON.stringify([call.name, path === undefined, path ?? input]), path };
+});
 
 /** In characters. Longer arguments carry a text, and are compared as a whole. */
 const LONGEST_PARSED = 100_000;

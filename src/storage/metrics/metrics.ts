@@ -5,7 +5,9 @@
  *
  * `families.ts` has the names, labels and buckets.
  */
+
 import type { Env } from '../../config.ts';
+import { oncePer } from '../../lib/once.ts';
 import { pause } from '../../lib/time-limit.ts';
 import { type Log, logCaught } from '../../log.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
@@ -37,7 +39,6 @@ export class Metrics {
     this.ports = ports && { now: Date.now, wait: pause, ...ports };
   }
 
-  /** Whether anything is counted. */
   get isOn(): boolean {
     return this.ports !== undefined;
   }
@@ -95,14 +96,8 @@ export class Metrics {
   }
 }
 
-const made = new WeakMap<Env, Metrics>();
-
 /** The counters of this isolate. They count nothing in a deployment without `METRICS_TOKEN`. */
-export function metricsOf(env: Env, log: Log): Metrics {
-  const known = made.get(env);
-  if (known) return known;
+export const metricsOf = oncePer((env: Env, log: Log): Metrics => {
   const send = (batch: Batch) => metricsObject(env, log)((stub) => stub.add(batch));
-  const metrics = new Metrics(env.METRICS_TOKEN === undefined ? undefined : { send, log });
-  made.set(env, metrics);
-  return metrics;
-}
+  return new Metrics(env.METRICS_TOKEN === undefined ? undefined : { send, log });
+});
