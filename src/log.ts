@@ -22,7 +22,6 @@ export function isLogged(level: LogLevel, least: LogLevel): boolean {
 /** Explains once why something is not done for a caller, and how a deployer can change that. */
 export type Explain = (code: string, message: string) => void;
 
-/** An explainer that logs each code once. */
 export function createExplainer(log: Log): Explain {
   const logged = new Set<string>();
   return (code, message) => {
@@ -61,6 +60,19 @@ export function logCaught(log: Log, level: LogLevel, message: string, error: unk
   return code;
 }
 
+/** Handles a failure that costs no answer: it is logged, and something else is given instead. */
+export function logged<Value>(
+  log: Log,
+  level: LogLevel,
+  message: string,
+  instead: Value,
+): (error: unknown) => Value {
+  return (error) => {
+    logCaught(log, level, message, error);
+    return instead;
+  };
+}
+
 /**
  * The fields of a log line that say which error was caught: its name, and where it was thrown.
  *
@@ -82,10 +94,7 @@ export function errorName(error: unknown): string {
   return typeof name === 'string' ? name : 'unknown';
 }
 
-/**
- * The logger of a Durable Object. It has no caller to report a bad `LOG_LEVEL` to, so it falls back
- * to `info`.
- */
+/** Of a Durable Object, which can report a bad `LOG_LEVEL` to nobody: it takes `info`. */
 export function createObjectLog(env: Pick<Env, 'LOG_LEVEL'>): Log {
   return createLog(LOG_LEVELS.find((level) => level === env.LOG_LEVEL) ?? 'info');
 }

@@ -5,7 +5,7 @@
  * conversation's object too, which knows what other isolates have sent.
  */
 import { soon } from '../lib/time-limit.ts';
-import { logCaught } from '../log.ts';
+import { logged } from '../log.ts';
 import { bindsThinking, reasoningTermsOf } from '../memory/models/past-reasoning.ts';
 import { edits } from '../memory/modes/strategy.ts';
 import type { Report } from '../memory/plan/report.ts';
@@ -78,14 +78,8 @@ function withDropped(report: Report, { dropped }: ReturnType<typeof followed>): 
 }
 
 /** Undefined if they can't be read. */
-async function storedLines({ memory }: StoredConversation, call: Call): Promise<readonly Line[] | undefined> {
-  try {
-    return await soon(
-      TIME_LIMITS.movedSinceMs,
-      memory((stub) => stub.events.lines()),
-    );
-  } catch (error) {
-    logCaught(call.scope.services.log, 'warn', 'the request before is not known', error);
-    return undefined;
-  }
+function storedLines({ memory }: StoredConversation, call: Call): Promise<readonly Line[] | undefined> {
+  const asking = memory((stub) => stub.events.lines());
+  const failed = logged(call.scope.services.log, 'warn', 'the request before is not known', undefined);
+  return soon(TIME_LIMITS.movedSinceMs, asking).catch(failed);
 }

@@ -6,7 +6,7 @@
  */
 import { elementAt } from '../lib/elements.ts';
 import { soon } from '../lib/time-limit.ts';
-import { logCaught } from '../log.ts';
+import { logged } from '../log.ts';
 import { arrayName, prefixHashes } from '../memory/conversation/prefix-hash.ts';
 import { earlierRequests } from '../memory/plan/edits-before.ts';
 import type { Report } from '../memory/plan/report.ts';
@@ -30,9 +30,7 @@ export const movedSince: CallFeature = (call) => {
   return { reports: (made) => frontierSince(conversation, made, call) };
 };
 
-/**
- * The report of a view that is not sent, with a frontier that has moved since the request before.
- */
+/** Of a view that is not sent, with a frontier that has moved since the request before. */
 export async function sinceBefore(call: Call, made: MadeView): Promise<Report> {
   const conversation = namedConversation(call);
   return conversation ? { ...made.report, ...(await frontierSince(conversation, made, call)) } : made.report;
@@ -70,15 +68,11 @@ async function messagesBefore(
   const hashes = prefixHashes(messages, sha256Hex);
   const ends = [messages.length, ...earlierRequests(messages)].slice(0, MOST_ENDS);
   const names = ends.map((end) => arrayName(elementAt(hashes, end)));
-  try {
-    const asking = conversation.memory((stub) => stub.events.answered(names));
-    const found = await soon(TIME_LIMITS.movedSinceMs, asking);
-    // The newest events may not be kept yet.
-    return Math.max(known, ends[found ?? ends.length] ?? 0) || undefined;
-  } catch (error) {
-    logCaught(call.scope.services.log, 'warn', 'the request before is not known', error);
-    return known || undefined;
-  }
+  const asking = conversation.memory((stub) => stub.events.answered(names));
+  const failed = logged(call.scope.services.log, 'warn', 'the request before is not known', undefined);
+  const found = await soon(TIME_LIMITS.movedSinceMs, asking).catch(failed);
+  // The newest events may not be kept yet.
+  return Math.max(known, ends[found ?? ends.length] ?? 0) || undefined;
 }
 
 /** Undefined if the request does not name its conversation, or has no event. */

@@ -9,7 +9,7 @@
 import { elementAt } from '../lib/elements.ts';
 import { within } from '../lib/time-limit.ts';
 import { secondsOf } from '../lib/utc-time.ts';
-import { logCaught } from '../log.ts';
+import { logged } from '../log.ts';
 import type { History } from '../memory/conversation/history.ts';
 import { arrayName, prefixHashes } from '../memory/conversation/prefix-hash.ts';
 import { archivedTimes } from '../request/archive.ts';
@@ -41,19 +41,14 @@ async function askedTimes(call: Call, { units, turns, requestPoints }: History):
     question: elementAt(units, elementAt(turns, begun - 1)).first,
     array: arrayName(elementAt(hashes, messages)),
   }));
-  try {
-    await call.scope.services.runOutboxes.settled(conversation.name);
-    const found = await within(
-      TIME_LIMITS.archivedArrayMs,
-      conversation.memory((stub) => stub.events.askedAt(asked.map(({ array }) => array))),
-    );
-    const times = new Map(asked.map(({ question }, at) => [question, found[at] ?? undefined]));
-    return (question) => {
-      const at = times.get(question);
-      return at === undefined ? undefined : secondsOf(at);
-    };
-  } catch (error) {
-    logCaught(call.scope.services.log, 'warn', 'the times of questions could not be read', error);
-    return () => undefined;
-  }
+  const { runOutboxes, log } = call.scope.services;
+  await runOutboxes.settled(conversation.name);
+  const asking = conversation.memory((stub) => stub.events.askedAt(asked.map(({ array }) => array)));
+  const failed = logged(log, 'warn', 'the times of questions could not be read', []);
+  const found = await within(TIME_LIMITS.archivedArrayMs, asking).catch(failed);
+  const times = new Map(asked.map(({ question }, at) => [question, found[at] ?? undefined]));
+  return (question) => {
+    const at = times.get(question);
+    return at === undefined ? undefined : secondsOf(at);
+  };
 }

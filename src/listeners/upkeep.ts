@@ -4,7 +4,7 @@
  * earlier fact.
  */
 import { pause } from '../lib/time-limit.ts';
-import { logCaught } from '../log.ts';
+import { logged } from '../log.ts';
 import { passesThrough } from '../memory/modes/strategy.ts';
 import { writtenBytes } from '../protocol/written-bodies.ts';
 import type { Call } from '../request/call.ts';
@@ -35,8 +35,7 @@ function prepare({ made: { prepareNext }, body }: AskedModel, call: Call): void 
       keepArray(call, body);
       return work;
     };
-    const failed = (error: unknown) =>
-      logCaught(services.log, 'error', 'the next move could not be prepared', error);
+    const failed = logged(services.log, 'error', 'the next move could not be prepared', undefined);
     // Computing what the next move needs would delay the answer by milliseconds.
     waitUntil(trackWork(pause(TIME_LIMITS.afterAnswerMs).then(begin).catch(failed), call));
   } else keepArray(call, body);

@@ -6,7 +6,7 @@
  * since timers and calls belong to requests. A call that fails is made once more.
  */
 import { pause, soon, within } from '../../lib/time-limit.ts';
-import { type Log, logCaught } from '../../log.ts';
+import { type Log, logged } from '../../log.ts';
 import type { Tenant } from '../../tenant/identity.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
 import type { Metrics } from '../metrics/metrics.ts';
@@ -154,13 +154,10 @@ export class RunOutboxes {
   private async isKept({ key, conversation, runs }: Outgoing, then: string): Promise<boolean> {
     const { keep, log } = this.ports;
     if (runs.length === 0) return true;
-    try {
-      await within(TIME_LIMITS.keepEventMs, keep(conversation, { key, runs }));
-      return true;
-    } catch (error) {
-      logCaught(log, 'warn', `events of requests could not be kept, and ${then}`, error);
-      return false;
-    }
+    return within(TIME_LIMITS.keepEventMs, keep(conversation, { key, runs })).then(
+      () => true,
+      logged(log, 'warn', `events of requests could not be kept, and ${then}`, false),
+    );
   }
 
   /** Gives up calls that were cut off with their requests. */

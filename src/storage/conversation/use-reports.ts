@@ -2,7 +2,7 @@
  * Reports a conversation to its tenant's object, which could find neither it nor its refs
  * otherwise: before the first write, once more after it, and then once an hour while it is in use.
  */
-import { type Log, logCaught } from '../../log.ts';
+import { type Log, logged } from '../../log.ts';
 import { type Part, partOf } from '../remote.ts';
 
 /** How often a conversation in use is reported, in milliseconds. */
@@ -45,8 +45,7 @@ export class UseReports {
     const { exists, reportedAt, saveReportedAt, report, now, log, waitUntil } = this.ports;
     if (!exists() || now() - reportedAt() < REPORTING_MS) return;
     saveReportedAt(now());
-    const failed = (error: unknown) => void logCaught(log, 'warn', 'a use could not be noted', error);
-    waitUntil(report().catch(failed));
+    waitUntil(report().catch(logged(log, 'warn', 'a use could not be noted', undefined)));
   }
 
   /** A part of the object for other isolates. @param methods what use each of them is */

@@ -3,7 +3,7 @@
  * for every key.
  */
 import { storing } from '../../lib/store-error.ts';
-import { type Log, logCaught } from '../../log.ts';
+import { type Log, logged } from '../../log.ts';
 import {
   type Metadata,
   type Opened,
@@ -31,7 +31,6 @@ interface ListedRef {
   readonly metadata: Metadata | undefined;
 }
 
-/** A content that was read. */
 interface Fetched extends Opened {
   /** In milliseconds. */
   readonly uploaded: number;
@@ -47,7 +46,6 @@ const METADATA = 'facts';
 export const isManifest = (name: string): boolean => name.startsWith(MANIFEST);
 export const isRef = (name: string): boolean => name.startsWith(REF);
 
-/** Deletes all manifests. */
 export const deleteManifests = (bucket: TenantBucket): Promise<void> => bucket.deleteAll(MANIFEST);
 
 const encoder = new TextEncoder();
@@ -62,11 +60,7 @@ export class RefStore {
     this.tenant = tenant;
   }
 
-  /**
-   * Writes a content, unless it exists. When this returns, the ref can be fetched.
-   *
-   * @returns whether it existed
-   */
+  /** Writes a content, unless it exists; then its ref can be fetched. @returns whether it did */
   async put({ ref, metadata, text }: StoredContent, log: Log): Promise<boolean> {
     const facts = metadata();
     const [envelope, sealed] = await Promise.all([
@@ -76,7 +70,6 @@ export class RefStore {
     return !(await this.bucket.create(ref, envelope, log, { [METADATA]: sealed }));
   }
 
-  /** Whether a content exists. */
   async has(ref: string): Promise<boolean> {
     return (await this.bucket.look(ref)) !== undefined;
   }
@@ -143,12 +136,9 @@ export class RefStore {
   ): Promise<Metadata | undefined> {
     const sealed = stored[METADATA];
     if (sealed === undefined) return undefined;
-    try {
-      return await storing(() => openMetadata(this.tenant, ref, sealed));
-    } catch (error) {
-      logCaught(log, 'warn', 'the metadata of a ref could not be read', error);
-      return undefined;
-    }
+    return storing(() => openMetadata(this.tenant, ref, sealed)).catch(
+      logged(log, 'warn', 'the metadata of a ref could not be read', undefined),
+    );
   }
 
   /** The name of the manifest for these refs. If it exists, all of them are written. */
@@ -161,10 +151,7 @@ export class RefStore {
     await this.bucket.note(manifest, { oldest: String(oldest) });
   }
 
-  /**
-   * The earliest upload of a manifest's refs, in milliseconds; undefined if there is no such
-   * manifest.
-   */
+  /** The earliest upload of its refs, in milliseconds; undefined without the manifest. */
   async oldestIn(manifest: string): Promise<number | undefined> {
     const looked = await this.bucket.look(manifest);
     return looked && Number(looked.metadata.oldest ?? 0);

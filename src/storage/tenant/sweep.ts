@@ -4,7 +4,7 @@
  */
 
 import { type Env, readConfig } from '../../config.ts';
-import { createLog, type Log, logCaught } from '../../log.ts';
+import { createLog, type Log, logged } from '../../log.ts';
 import { TenantBucket } from '../bucket.ts';
 import { tenantMemory } from '../objects.ts';
 import { isManifest, isRef } from '../refs/store.ts';
@@ -57,10 +57,7 @@ class Run {
     this.log = log;
   }
 
-  /**
-   * Works page by page until the bucket or the calls end. The cursor is the key before the next
-   * page; empty at the beginning.
-   */
+  /** Page by page, until bucket or calls end. The cursor is the key before the next page. */
   async go(): Promise<void> {
     this.calls++;
     let after = (await (await this.env.REFS.get(CURSOR))?.text()) ?? '';
@@ -80,28 +77,17 @@ class Run {
       ...(after === '' ? {} : { startAfter: after }),
     });
     const old = objects.filter(({ uploaded }) => uploaded.getTime() < this.unusedSince);
+    // A failure of one tenant is left to the next pass, so that others don't have to wait.
+    const goOn = logged(this.log, 'error', 'what a tenant does not use could not be collected', true);
     let end = after;
     for (const [tenant, names] of byTenant(old.map(({ key }) => key))) {
-      if (!(await this.collectOrGoOn(tenant, names))) return { end, isLast: true };
+      if (!(await this.collect(tenant, names).catch(goOn))) return { end, isLast: true };
       end = `${tenant}/${names.at(-1)}`;
     }
     return truncated ? { end: objects.at(-1)?.key ?? end, isLast: false } : { end: '', isLast: true };
   }
 
-  /** A failure of one tenant is left to the next pass, so that others don't have to wait. */
-  private async collectOrGoOn(tenant: string, names: readonly string[]): Promise<boolean> {
-    try {
-      return await this.collect(tenant, names);
-    } catch (error) {
-      logCaught(this.log, 'error', 'what a tenant does not use could not be collected', error);
-      return true;
-    }
-  }
-
-  /**
-   * @param names of old objects
-   * @returns false if there are not enough calls left
-   */
+  /** @param names of old objects @returns false if there are not enough calls left */
   private async collect(tenant: string, names: readonly string[]): Promise<boolean> {
     const call = tenantMemory(this.env, tenant, this.log);
     let expired = false;
