@@ -88,7 +88,7 @@ export abstract class SavedObject extends DurableObject<Env> implements Omit<Bac
   protected log: Log = createObjectLog(this.env);
 
   protected abstract readonly tables: Tables;
-  protected abstract readonly backup: Pick<ObjectBackup, 'save' | 'putAside'>;
+  protected abstract readonly backup: ObjectBackup;
 
   /** The name that it was opened by. */
   protected get ownName(): string {
@@ -105,7 +105,6 @@ export abstract class SavedObject extends DurableObject<Env> implements Omit<Bac
     this.backup.putAside(name, text);
   }
 
-  /** Deletes everything. */
   protected async deleteAll(): Promise<void> {
     const deleted = this.ctx.storage.deleteAll();
     this.tables.forget();
@@ -114,7 +113,7 @@ export abstract class SavedObject extends DurableObject<Env> implements Omit<Bac
 }
 
 export class ObjectBackup {
-  private readonly tables: Tables;
+  protected readonly tables: Tables;
   private readonly aside: LazyTables;
   /** This life of the object: SQLite counts changes in each. */
   private readonly life = crypto.randomUUID();

@@ -38,11 +38,7 @@ const PAGE = 1024 * 1024;
 const FEWEST_ROWS = 8;
 const MOST_ROWS = 512;
 
-/**
- * A page of rows.
- *
- * @returns its text, and where it ends; null after the last page
- */
+/** A page of rows. @returns its text, and where it ends; null after the last page */
 export function readRows(
   tables: Tables,
   place: RowPlace,
@@ -131,9 +127,7 @@ function rowsAfter(
   ];
 }
 
-/**
- * The tables that exist. The tables of an earlier version may be fewer than are made together now.
- */
+/** Those that exist: an earlier version may have made fewer of them together. */
 function savedTables(tables: Tables): string[] {
   const there = tables.sql
     .exec<{ name: string }>("SELECT name FROM sqlite_master WHERE type = 'table'")

@@ -85,7 +85,6 @@ export class Tables {
  */
 export class LazyTables implements StoredPart {
   private readonly sql: SqlStorage;
-  /** See `Tables`. */
   readonly now: () => number;
   readonly names: readonly string[];
   /** Of the first one. */
@@ -113,7 +112,6 @@ export class LazyTables implements StoredPart {
     return this.isThere;
   }
 
-  /** See `TableHooks`. */
   isRetired(column: string): boolean {
     return this.hooks.retired?.includes(column) ?? false;
   }
@@ -159,16 +157,11 @@ export class LazyTables implements StoredPart {
     return this.column<Value>(query, ...values)[0];
   }
 
-  /** Whether a query finds anything. */
   has(query: string, ...values: Bound[]): boolean {
     return this.all(query, ...values).length > 0;
   }
 
-  /**
-   * The row of each key; null where there is none.
-   *
-   * @param column of the first table that has the keys, each once
-   */
+  /** The row of each key, or null. @param column with the keys, of the first table, each once */
   ofKeys<Row>(keys: readonly string[], column: string, columns: string): (Row | null)[] {
     const rows = this.all<Row & { ofKey: string }>(
       `SELECT ${column} AS ofKey, ${columns} FROM ${this.name} WHERE ${column} ${AMONG}`,
@@ -189,11 +182,7 @@ export class LazyTables implements StoredPart {
     this.run(statement, values);
   }
 
-  /**
-   * Adds a row. Makes the tables unless they exist.
-   *
-   * @param ifThere what becomes of a row with the same key; absent: there is none
-   */
+  /** @param ifThere what becomes of a row with the same key; absent: there is none */
   insert(row: Readonly<Record<string, Bound>>, ifThere?: 'IGNORE' | 'REPLACE', table = this.name): void {
     this.write(insertInto(table, Object.keys(row), ifThere), ...Object.values(row));
   }
@@ -204,18 +193,15 @@ export class LazyTables implements StoredPart {
     this.change(`DELETE FROM ${name} WHERE ${id} <= (SELECT max(${id}) FROM ${name}) - ?`, most);
   }
 
-  /** Deletes all rows. */
   clear(): void {
     for (const name of this.names) this.change(`DELETE FROM ${name}`);
   }
 
-  /** Deletes the tables. */
   drop(): void {
     for (const name of this.names) this.sql.exec(`DROP TABLE IF EXISTS ${name}`);
     this.isThere = false;
   }
 
-  /** See `Tables`. */
   forget(): void {
     this.isThere = undefined;
   }

@@ -28,7 +28,6 @@ export interface Framed {
   readonly bytes: Uint8Array<ArrayBuffer>;
 }
 
-/** Why a record can't be read. */
 export type RecordFault = 'format' | 'secret' | 'changed';
 
 /** The hash before the first record. */

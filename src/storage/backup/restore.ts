@@ -28,7 +28,6 @@ export interface Restored {
   readonly count: number;
 }
 
-/** What has become of records. */
 type Restoring =
   | {
       readonly ok: true;
@@ -39,10 +38,7 @@ type Restoring =
   /** The index of the record at fault. Those before it are put back. */
   | { readonly ok: false; readonly fault: RestoreFault; readonly index: number };
 
-/**
- * @param chain the hash of all records before these
- * @throws StoreError
- */
+/** @param chain the hash of all records before these @throws StoreError */
 export async function restore(
   records: readonly Framed[],
   chain: string,

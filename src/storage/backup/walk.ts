@@ -12,7 +12,7 @@ import { concat } from '../../lib/bytes.ts';
 import { InvariantError } from '../../lib/invariant-error.ts';
 import { TenantBucket } from '../bucket.ts';
 import { OBJECT_KINDS, objectsOf } from '../conversation/sealed-objects.ts';
-import type { SavePlace } from '../object-backup.ts';
+import type { SavedPart, SavePlace } from '../object-backup.ts';
 import type { ConversationMemoryStub, ObjectCaller, TenantMemoryStub, UserMemoryStub } from '../objects.ts';
 import { isManifest, isRef } from '../refs/store.ts';
 import type { SavedConversation } from '../tenant/saved-tenant.ts';
@@ -56,7 +56,6 @@ export interface NewRecord {
   readonly attachment?: Uint8Array<ArrayBuffer>;
 }
 
-/** What a step has found. */
 interface Step {
   readonly records: readonly NewRecord[];
   /** How many calls of storage it took. */
@@ -78,7 +77,6 @@ export interface WalkPorts {
   now(): number;
 }
 
-/** An object whose rows are saved. */
 interface Named {
   readonly of: SavedWhole['of'];
   readonly name: string;
@@ -101,10 +99,7 @@ export class TenantWalk {
   private readonly only: string | null;
   private readonly bucket: TenantBucket;
 
-  /**
-   * @param id of the tenant
-   * @param only the name of the one conversation that is saved, with its refs; null: everything
-   */
+  /** @param id of the tenant @param only conversation that is saved, with its refs; null: all */
   constructor(ports: WalkPorts, id: string, only: string | null) {
     this.ports = ports;
     this.id = id;
@@ -116,77 +111,74 @@ export class TenantWalk {
   step(place: WalkPlace): Promise<Step> {
     switch (place.at) {
       case 'tenant':
-        return this.tenant(place);
+      case 'conversation':
+      case 'user':
+        return this.rows(place);
       case 'conversations':
         return this.nextConversation(place.after);
-      case 'conversation':
-        return this.conversation(place.one, place);
       case 'objects':
         return this.objects(place);
       case 'refs':
         return this.only === null ? this.refs(place.after) : this.refsOf(this.only, place.after);
       case 'users':
         return this.nextUser(place.after);
-      case 'user':
-        return this.user(place.name, place);
     }
   }
 
-  private async tenant(rows: RowsPlace): Promise<Step> {
-    const named: Named = { of: 'tenant', name: this.id, used: null };
-    const after: WalkPlace = { at: 'conversations', after: 0 };
-    if (rows.place === null) await this.ports.settled(this.id);
-    if (this.only !== null) return { records: [], calls: 1, next: after };
-    return this.rows(named, this.ports.tenant(this.id), rows, { at: 'tenant' }, after);
-  }
-
-  private async user(name: string, rows: RowsPlace): Promise<Step> {
-    const named: Named = { of: 'user', name, used: null };
-    return this.rows(named, this.ports.user(name), rows, { at: 'user', name }, { at: 'users', after: name });
-  }
-
-  private async conversation(one: SavedConversation, rows: RowsPlace): Promise<Step> {
-    const named: Named = { of: 'conversation', ...one };
-    const call = this.ports.conversation(one.name);
-    const after: WalkPlace = { at: 'conversations', after: one.id };
-    const objects = (parts: number, since: number): WalkPlace => {
-      return { at: 'objects', one, parts, since, kind: 0, after: '' };
-    };
-    return this.rows(named, call, rows, { at: 'conversation', one }, after, objects);
-  }
-
-  /**
-   * A part of an object.
-   *
-   * @param after the place after the object
-   * @param objects the place after its last part, if there may be objects in R2
-   */
-  private async rows<Stub extends Pick<UserMemoryStub, 'saveRows'>>(
-    named: Named,
-    call: ObjectCaller<Stub>,
-    rows: RowsPlace,
-    here: Here,
-    after: WalkPlace,
-    objects?: (parts: number, since: number) => WalkPlace,
-  ): Promise<Step> {
-    const { backup, now } = this.ports;
+  /** A part of an object. */
+  private async rows(here: Here & RowsPlace): Promise<Step> {
+    const { backup, now, settled } = this.ports;
+    const { named, save, after } = this.objectOf(here);
+    if (here.at === 'tenant' && here.place === null) await settled(this.id);
+    if (here.at === 'tenant' && this.only !== null) return { records: [], calls: 1, next: after };
     const begun = now();
-    const saved = await call((stub) => stub.saveRows(rows.place));
+    const saved = await save(here.place);
     if (!saved) return { records: [], calls: 1, next: after };
     const { part, text, next } = saved;
     // A moment before part 0 was read, so that no deletion during the backup falls between parts.
-    const since = part === 0 ? begun : (rows.since ?? begun);
-    const { of, name, used } = named;
-    const record: NewRecord = { content: { type: 'part', backup, of, name, used, at: since, part, text } };
+    const since = part === 0 ? begun : (here.since ?? begun);
+    const record: NewRecord = { content: { type: 'part', backup, ...named, at: since, part, text } };
     if (next) return { records: [record], calls: 1, next: { ...here, place: next, since } };
     const parts = part + 1;
-    if (objects) return { records: [record], calls: 1, next: objects(parts, since) };
-    return { records: [record, this.whole(named, parts, since)], calls: 1, next: after };
+    if (here.at !== 'conversation')
+      return { records: [record, this.whole(named, parts, since)], calls: 1, next: after };
+    const objects: WalkPlace = { at: 'objects', one: here.one, parts, since, kind: 0, after: '' };
+    return { records: [record], calls: 1, next: objects };
   }
 
-  private whole({ of, name, used }: Named, parts: number, at: number): NewRecord {
-    const { backup } = this.ports;
-    return { content: { type: 'whole', backup, of, name, used, at, parts } };
+  /** An object, and the place after it. */
+  private objectOf(here: Here): {
+    readonly named: Named;
+    readonly save: (place: SavePlace | null) => Promise<SavedPart | null>;
+    readonly after: WalkPlace;
+  } {
+    const { tenant, user, conversation } = this.ports;
+    switch (here.at) {
+      case 'tenant':
+        return {
+          named: { of: 'tenant', name: this.id, used: null },
+          save: (place) => tenant(this.id)((stub) => stub.saveRows(place)),
+          after: { at: 'conversations', after: 0 },
+        };
+      case 'conversation': {
+        const { id, name, used } = here.one;
+        return {
+          named: { of: 'conversation', name, used },
+          save: (place) => conversation(name)((stub) => stub.saveRows(place)),
+          after: { at: 'conversations', after: id },
+        };
+      }
+      case 'user':
+        return {
+          named: { of: 'user', name: here.name, used: null },
+          save: (place) => user(here.name)((stub) => stub.saveRows(place)),
+          after: { at: 'users', after: here.name },
+        };
+    }
+  }
+
+  private whole(named: Named, parts: number, at: number): NewRecord {
+    return { content: { type: 'whole', backup: this.ports.backup, ...named, at, parts } };
   }
 
   private async nextConversation(after: number): Promise<Step> {
@@ -204,8 +196,8 @@ export class TenantWalk {
     const { one, parts, since, after } = place;
     const kind = KINDS[place.kind];
     if (kind === undefined) {
-      const whole = this.whole({ of: 'conversation', ...one }, parts, since);
-      return { records: [whole], calls: 0, next: { at: 'conversations', after: one.id } };
+      const { named, after: next } = this.objectOf({ at: 'conversation', one });
+      return { records: [this.whole(named, parts, since)], calls: 0, next };
     }
     const names = await this.namesOf(kind, one.name, after);
     if (names.length === 0)

@@ -28,10 +28,7 @@ export const KEPT_EVENTS = 2_000;
 /** The newest events among which an answered array is looked for, and more of the last row. */
 const ANSWERS_LOOKED_AT = 256;
 
-/**
- * How many events later a part is noted again as named, since that writes a row. It stays for this
- * many events longer.
- */
+/** A part is noted as named again after this many events, since that is a row, and stays longer. */
 const NOTED_EVERY = 200;
 
 /**
@@ -155,16 +152,17 @@ export class RunEvents {
 
   /** The event of a number; undefined if it is not kept. */
   find(n: number): RunEvent | undefined {
-    const run = this.rowOf(n);
+    const row = this.tables.first<Row>(
+      'SELECT first_n, events FROM run_events WHERE first_n <= ? ORDER BY first_n DESC LIMIT 1',
+      n,
+    );
+    const run = row && runsIn(row)[n - row.first_n];
     if (!run) return undefined;
     const lists = { edits: this.list<RunEdit>(run.edits), left_out: this.list<LeftOut>(run.left_out) };
     return { ...listedRun(run, n), ...lists };
   }
 
-  /**
-   * The index of the first of these arrays that one of the newest requests was answered for; null
-   * if none was.
-   */
+  /** The index of the first array that a newest request was answered for; null if none was. */
   answered(arrays: readonly string[]): number | null {
     const found = this.tables.value<number | null>(
       `SELECT min(asked.key) FROM run_events, json_each(run_events.events) AS run
@@ -263,14 +261,6 @@ export class RunEvents {
     this.tables.change(
       `DELETE FROM run_parts WHERE last_n < (SELECT min(first_n) FROM run_events) - ${NOTED_EVERY}`,
     );
-  }
-
-  private rowOf(n: number): StoredRun | undefined {
-    const row = this.tables.first<Row>(
-      'SELECT first_n, events FROM run_events WHERE first_n <= ? ORDER BY first_n DESC LIMIT 1',
-      n,
-    );
-    return row && runsIn(row)[n - row.first_n];
   }
 
   /** The entries of a list. @param hashes of its parts */

@@ -4,6 +4,7 @@
  * are: one that reaches the bound ends early, and says where.
  */
 import { idsIn, OF_PASSAGES, openingIn } from '../conversation/names.ts';
+import type { ConversationSums } from '../conversation/sum-reports.ts';
 import type { LazyTables } from '../tables.ts';
 
 export const SORTS = ['created', 'used', 'requests', 'net', 'paid'] as const;
@@ -19,7 +20,6 @@ export interface Range {
   readonly to: number | null;
 }
 
-/** Which conversations are listed, and how. */
 export interface ListQuery {
   /**
    * By when they were first seen, by their newest request (without one, by their last use), by the
@@ -67,18 +67,10 @@ export interface ListPart {
 export const FIRST_AT = 0;
 export const LAST_AT = Number.MAX_SAFE_INTEGER;
 
-interface Row {
-  readonly at: number;
-  readonly name: string;
-  readonly lastUsed: number | null;
-  readonly lastRequest: number | null;
-  readonly model: string | null;
-  readonly agent: string | null;
-  readonly requests: number | null;
-  readonly net: number | null;
-  readonly paid: number | null;
-  readonly lastStatus: number | null;
-}
+/** The sums are null where none were reported. */
+type Row = Pick<ListedConversation, 'at' | 'name' | 'lastUsed'> & {
+  readonly [Sum in Exclude<keyof ConversationSums, 'days'>]: ConversationSums[Sum] | null;
+};
 
 const COLUMNS = `c.conversation_id AS at, c.name, c.last_used AS lastUsed, s.last_request AS lastRequest,
   s.model, s.agent, s.requests, s.net, s.paid, s.last_status AS lastStatus`;
@@ -104,12 +96,7 @@ export function comparePlaces(order: ListQuery['order']): (one: ListPlace, other
     one.walk - other.walk || direction * (one.value - other.value) || direction * (one.at - other.at);
 }
 
-/**
- * All but the conversations with a user's passages.
- *
- * @param sums a table as `conversation_sums`
- * @param after the place to go on from; null: the beginning
- */
+/** All but users' passages. @param sums like `conversation_sums` @param after null: all */
 export function listConversations(
   tables: LazyTables,
   sums: string,

@@ -42,11 +42,7 @@ export interface TenantApi extends BackupApi {
   settle(call: EndedCall): void;
   /** See `UsageRows`. */
   days(from: number, to: number): SumsByDay;
-  /**
-   * `spent` is at least since the beginning of the month.
-   *
-   * @param most of the conversations of each list
-   */
+  /** `spent` is since the month began, or longer. @param most conversations of each list */
   overview(from: number, to: number, most: number): TenantOverview;
   /** Both sides of its trials. */
   trials(from: number, to: number): TrialTotals;
@@ -89,7 +85,6 @@ export interface CallerUsage {
   readonly lastUsed: number | null;
 }
 
-/** Methods of the register of callers. */
 export interface RegisterApi {
   readonly callers: Part<CallerRows, 'read' | 'change' | 'unsee' | 'seenAmong' | 'seenSince' | 'seen'>;
   readonly signOuts: Part<SignOuts, 'note' | 'latest'>;
@@ -114,17 +109,9 @@ export interface UserEntry extends UserSummary {
 }
 
 export interface UserApi extends BackupApi {
-  /**
-   * Stores a conversation's summary, unless there is a newer one.
-   *
-   * @throws RangeError if the text is too long
-   */
+  /** Stores a summary, unless there is a newer one. @throws RangeError if it is too long */
   put(summary: UserSummary): void;
-  /**
-   * The latest summaries, newest first.
-   *
-   * @param request `except`: a conversation to leave out; `most`: the maximum
-   */
+  /** Newest first. @param request `except`: a conversation to leave out; `most`: the maximum */
   latest(request: { readonly except: string; readonly most: number }): UserEntry[];
   /** Whether all entries are there that a block was made of. */
   holds(sources: readonly BlockSource[]): boolean;

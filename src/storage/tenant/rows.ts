@@ -65,10 +65,6 @@ export class TenantRows {
     this.usage = new UsageRows(tables);
   }
 
-  exists(): boolean {
-    return this.tables.exists();
-  }
-
   /**
    * Notes that a conversation is in use, and its refs.
    *
@@ -151,11 +147,7 @@ export class TenantRows {
     );
   }
 
-  /**
-   * The names of conversations of a session, whoever its user is. Looks at all conversations.
-   *
-   * @param session as it is in a name (`sessionIn`)
-   */
+  /** Whoever their users are. Looks at all conversations. @param session see `sessionIn` */
   namesOfSession(session: string, most: number): string[] {
     const end = `:${session}`;
     return this.tables.column<string>(
@@ -173,7 +165,7 @@ export class TenantRows {
 
   /** The refs among these that no conversation refers to. */
   unreferenced(refs: readonly string[]): string[] {
-    if (!this.exists()) return [...refs];
+    if (!this.tables.exists()) return [...refs];
     return this.tables.column(
       'SELECT value AS ref FROM json_each(?) WHERE NOT EXISTS (SELECT 1 FROM uses u WHERE u.ref = value)',
       refs,
@@ -188,11 +180,7 @@ export class TenantRows {
     this.leave(conversation, 'DELETE FROM conversations');
   }
 
-  /**
-   * Conversations last used before a time, oldest first.
-   *
-   * @param before in milliseconds
-   */
+  /** Conversations last used before a time, oldest first. @param before in milliseconds */
   unused(before: number, most: number): NotedConversation[] {
     return this.tables.all(
       'SELECT name, notes FROM conversations WHERE last_used < ? ORDER BY last_used LIMIT ?',
@@ -214,11 +202,7 @@ export class TenantRows {
     return this.tables.first('SELECT erasure_id AS id, before, after FROM erasure');
   }
 
-  /**
-   * Marks all present data for erasure, together with the rest of an earlier one.
-   *
-   * @param before see `Erasure`
-   */
+  /** Marks all present data, and the rest of an earlier erasure. @param before see `Erasure` */
   beginErasure(before: number): void {
     this.endErasure();
     this.tables.write(

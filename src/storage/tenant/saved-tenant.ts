@@ -14,7 +14,6 @@ import { userNameIn } from '../conversation/names.ts';
 import {
   type NotTaken,
   ObjectBackup,
-  type PartName,
   type PutBack,
   type PutBackState,
   type SavedPart,
@@ -65,38 +64,27 @@ const SAVE: RowRules = {
   },
 };
 
-export class TenantBackup {
-  private readonly tables: Tables;
+export class TenantBackup extends ObjectBackup {
   private readonly parts: TenantParts;
-  private readonly backup: ObjectBackup;
 
   constructor(tables: Tables, parts: TenantParts) {
-    this.tables = tables;
+    super(tables);
     this.parts = parts;
-    this.backup = new ObjectBackup(tables);
   }
 
   /** Nothing is saved while it is being erased. Deletions are noted from then on. */
-  save(place: SavePlace | null): SavedPart | null {
+  override save(place: SavePlace | null): SavedPart | null {
     if (this.parts.rows.erasure() || this.tables.saved().length === 0) return null;
     this.parts.deletions.begin();
-    return this.backup.save(place, SAVE);
+    return super.save(place, SAVE);
   }
 
-  putAside(name: PartName, text: string): void {
-    this.backup.putAside(name, text);
-  }
-
-  putBack(saved: PutBack): PutBackState {
+  override putBack(saved: PutBack): PutBackState {
     this.parts.deletions.begin();
-    const state = this.backup.putBack(saved, { take: this.taker(saved) });
+    const state = super.putBack(saved, { take: this.taker(saved) });
     // So that isolates read the register again, if this is its object.
     this.tables.groupOf('register_version')?.change('UPDATE register_version SET version = version + 1');
     return state;
-  }
-
-  drop(): void {
-    this.backup.drop();
   }
 
   /**
@@ -108,7 +96,7 @@ export class TenantBackup {
   conversationAfter(id: number, only: string | null): SavedConversation | null {
     const { rows, deletions } = this.parts;
     if (rows.erasure()) return null;
-    if (only !== null && rows.exists()) deletions.begin();
+    if (only !== null && rows.tables.exists()) deletions.begin();
     const next = rows.tables.first<SavedConversation>(
       `SELECT ${REFERENCE} AS id, name, last_used AS used FROM conversations
        WHERE ${REFERENCE} > ?1 AND (?2 IS NULL OR name = ?2) ORDER BY ${REFERENCE} LIMIT 1`,

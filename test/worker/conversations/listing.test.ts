@@ -30,7 +30,7 @@ describe('a list of many conversations', () => {
   async function pages(query: Partial<ListQuery>, most: number, count: number) {
     const stub = env.TENANT_MEMORY.getByName('many');
     return runInDurableObject(stub, (tenant, { storage: { sql } }) => {
-      if (!Reflect.get(tenant, 'rows').exists()) fill(tenant as TenantMemory, sql);
+      if (!Reflect.get(tenant, 'rows').tables.exists()) fill(tenant as TenantMemory, sql);
       const read: { found: number[]; rows: number; stopped: boolean }[] = [];
       let after: ListPart['stopped'] = null;
       for (let page = 0; page < count; page++) {
