@@ -1,12 +1,15 @@
 /** The inspector's frame: where it is, whose data it shows, and the screen. */
+
 import type { ComponentChildren } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useMemo, useState } from 'preact/hooks';
+import { LINES } from '../src/reference/mark.ts';
 import { Client } from './api/client.ts';
-import { SignIn } from './api/sign-in.ts';
-import { Brand } from './parts/brand.tsx';
+import { credentialsOf } from './api/connection.ts';
+import { type Kept, SignIn } from './api/sign-in.ts';
 import { late } from './parts/late.tsx';
 import { Palette } from './parts/palette.tsx';
 import { RefDialog } from './parts/ref-dialog.tsx';
+import { SecretForm } from './parts/secret-form.tsx';
 import { SignOut } from './parts/sign-out.tsx';
 import { Words } from './parts/term.tsx';
 import { fragmentOf, type Place, placeOf } from './place.ts';
@@ -14,7 +17,6 @@ import { titleOf } from './read/titles.ts';
 import { ConversationScreen } from './screens/conversation.tsx';
 import { Conversations } from './screens/conversations.tsx';
 import { Deployment } from './screens/deployment.tsx';
-import { KeyForm } from './screens/key-form.tsx';
 import { RequestScreen } from './screens/request.tsx';
 import { enterEntry, restoreScroll } from './scroll.ts';
 
@@ -201,4 +203,38 @@ function skip(): void {
   const main = document.querySelector('main');
   main?.setAttribute('tabindex', '-1');
   main?.focus();
+}
+
+interface KeyFormProps {
+  /** @param isLocal whether the key names nobody, so that it shows the local tenant's data */
+  readonly onSignIn: (signIn: SignIn, isLocal: boolean) => void;
+}
+
+function KeyForm({ onSignIn }: KeyFormProps) {
+  const enter = async (key: string, kept: Kept): Promise<void> => {
+    const signIn = await SignIn.with('caller', credentialsOf(key), kept);
+    const { caller } = await new Client(signIn.credentials).deployment();
+    onSignIn(signIn, caller === 'local_tenant');
+  };
+  return (
+    <SecretForm title="Sign in with your API key" label="API key" onSecret={enter}>
+      <p>
+        Conversations are kept under the API key of their requests. Enter that key to see them. It is never
+        stored, and is in no address. If you stay signed in, the browser keeps a sealed text instead, which
+        only this deployment can open.
+      </p>
+    </SecretForm>
+  );
+}
+
+function Brand() {
+  return (
+    <a class="brand" href=".">
+      <svg class="mark" viewBox="0 0 32 32" aria-hidden="true">
+        <rect width="32" height="32" rx="8" fill="#1f5fbf" />
+        <path d={LINES} stroke="#fff" stroke-width="3" stroke-linecap="round" />
+      </svg>
+      Precis
+    </a>
+  );
 }

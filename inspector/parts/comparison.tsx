@@ -1,16 +1,20 @@
 /** Two strategies over a whole conversation, side by side: tokens, dollars, and messages. */
+
 import { useEffect, useState } from 'preact/hooks';
 import type { Explained } from '../api/answers.ts';
 import type { Client } from '../api/client.ts';
 import { type Loaded, useLoad } from '../api/use-load.ts';
 import { apiOf, type Recorded } from '../read/recorded.ts';
-import { APIS } from '../read/snippets.ts';
+import { APIS, type Copied, LANGUAGES, type Language, SNIPPETS } from '../read/snippets.ts';
 import { strategyOf } from '../read/strategies.ts';
-import { CopyAs } from './copied.tsx';
+import { visible } from '../read/visible.ts';
+import { CopyButton } from './copy-button.tsx';
 import { Folded } from './folded.tsx';
 import { count } from './numbers.ts';
 import { NAMES, type Name, Outcome } from './outcome.tsx';
 import { PlanShown } from './plan-shown.tsx';
+import { Code } from './scrolled.tsx';
+import { Select } from './select.tsx';
 import { Slider } from './slider.tsx';
 import { Failed, Loading } from './states.tsx';
 import { type Choice, StrategyForm } from './strategy-form.tsx';
@@ -98,7 +102,6 @@ export function Comparison({ client, recorded, initial, onRef }: Props) {
   );
 }
 
-/** What both strategies are tried with. */
 interface Both {
   readonly model: string;
   /** Of the array, in messages. */
@@ -170,4 +173,25 @@ function useExplained(client: Client, body: object, mark: string): Loaded<Explai
     return () => clearTimeout(timer);
   }, [mark]);
   return useLoad((signal) => client.explain(rested.body, signal), [client, rested.body]);
+}
+
+/** A request with the tried strategy, to be copied. */
+function CopyAs({ name, copied }: { name: string; copied: Copied }) {
+  const [language, setLanguage] = useState<Language>('curl');
+  const text = SNIPPETS[language](copied);
+  return (
+    <div class="copied">
+      <div class="actions">
+        <Select
+          class="field inline"
+          name={`${name} as`}
+          value={language}
+          options={LANGUAGES.map((one) => [one, one])}
+          onChoose={setLanguage}
+        />
+        <CopyButton text={text} />
+      </div>
+      <Code text={visible(text)} />
+    </div>
+  );
 }

@@ -1,16 +1,16 @@
 /** The rows of a transcript: folded messages, an edited one, a run that has left the view. */
+
 import type { ComponentChildren } from 'preact';
 import type { Client } from '../api/client.ts';
 import { useLoad } from '../api/use-load.ts';
 import { FATE_LABELS, labelOf, REMOVED_LABELS, reasonOf } from '../read/codes.ts';
 import type { Row, RowEdit } from '../read/fates.ts';
 import { freedOf, type Group, lastOf, tokensOf } from '../read/groups.ts';
-import { messageText } from '../read/message-text.ts';
+import { type MessageText, messageText } from '../read/message-text.ts';
 import { LEFT_RULES, type Rule, removalRule } from '../read/rules.ts';
 import { Folded } from './folded.tsx';
 import { count } from './numbers.ts';
 import { RuleLink } from './rule-link.tsx';
-import { FIRST_SHOWN, Said } from './said.tsx';
 import { Of } from './states.tsx';
 import { Passage, Word } from './text.tsx';
 
@@ -102,7 +102,6 @@ function RowHead({ row, content, children }: HeadProps) {
   );
 }
 
-/** One sentence, and the rule. */
 export function Why({ says, rule }: Rule) {
   return (
     <p class="why note">
@@ -244,6 +243,38 @@ export function LeftRow({ group, context, children }: LeftProps) {
         {children ?? (kind === 'trimmed' && <p class="note">Nothing replaces them.</p>)}
         <Why {...LEFT_RULES[kind]} />
       </div>
+    </>
+  );
+}
+
+/** In characters, of a message in a row. */
+const FIRST_SHOWN = 600;
+
+function Said({ said, shown = FIRST_SHOWN }: { said: MessageText; shown?: number }) {
+  return (
+    <>
+      {said.text !== '' && <Passage text={said.text} shown={shown} />}
+      {said.images.length > 0 && (
+        <p class="thumbs">
+          {said.images.map((image, at) => (
+            <img
+              key={at}
+              src={image}
+              alt={`${at + 1} of ${said.images.length} in this message`}
+              loading="lazy"
+            />
+          ))}
+        </p>
+      )}
+      {said.calls.map(({ id, name, arguments: given }, at) => (
+        <div key={at} class="call">
+          <p class="note">
+            calls <Word text={name} /> <Word text={id} />
+          </p>
+          <Passage text={given} shown={shown} />
+        </div>
+      ))}
+      {said.text === '' && said.calls.length === 0 && <p class="note">(no text)</p>}
     </>
   );
 }

@@ -1,15 +1,15 @@
 /** What a conversation has cost: in a sentence, and step by step. */
+
 import { isUnsent } from '../../src/memory/run/unsent.ts';
 import type { Recorded } from '../api/all-requests.ts';
 import type { ListedRun } from '../api/answers.ts';
 import { Figure } from '../parts/figure.tsx';
-import { alike, count, dollars, exactDollars, share, short } from '../parts/numbers.ts';
+import { alike, count, digitsOf, dollars, exactDollars, share, short } from '../parts/numbers.ts';
 import { Term } from '../parts/term.tsx';
 import { Word } from '../parts/text.tsx';
-import { Waterfall } from '../parts/waterfall.tsx';
 import { amountsOf, inDollars, netOfSums, potentialSums, whyUnknown } from '../read/money.ts';
 import { compactedWords } from '../read/request-words.ts';
-import { comparedWith, waterfallOf } from '../read/savings.ts';
+import { comparedWith, type WaterfallStep, waterfallOf } from '../read/savings.ts';
 import { type SentSums, sentSums } from '../read/sent.ts';
 
 export function ConversationHead({ recorded }: { readonly recorded: Recorded }) {
@@ -138,4 +138,51 @@ function cacheSums(events: readonly ListedRun[]): { cached: number | null; input
   if (known.length === 0) return { cached: null, input: null };
   const sum = (of: 'cached' | 'input'): number => known.reduce((total, one) => total + one[of], 0);
   return { cached: sum('cached'), input: sum('input') };
+}
+
+/** A bar for each step that changes anything. @param steps see `waterfallOf` */
+function Waterfall({ steps }: { readonly steps: readonly WaterfallStep[] }) {
+  const levels = steps.flatMap(({ from, to }) => [from, to]);
+  const least = Math.min(0, ...levels);
+  const size = Math.max(...levels) - least || 1;
+  // As many for all, so that they align.
+  const digits = digitsOf(inDollars(Math.max(...levels)) / 10);
+  const shown = steps.filter(({ amount, isSum }) => isSum || amount !== 0);
+  const place = (level: number): string => `${((100 * (level - least)) / size).toFixed(2)}%`;
+  return (
+    <dl class="waterfall">
+      {shown.map(({ term, amount, from, to, isSum }) => (
+        <div key={term} class={`step ${kindOf(amount, isSum)} ${term}`}>
+          <dt>
+            <Term of={term} />
+          </dt>
+          <dd>
+            <span class="step-lane" aria-hidden="true">
+              <span
+                class={amount === 0 ? 'step-bar none' : 'step-bar'}
+                style={{
+                  left: place(Math.min(from, to)),
+                  width: `${((100 * Math.abs(to - from)) / size).toFixed(2)}%`,
+                }}
+              />
+            </span>
+            <span class="step-amount" title={exactDollars(inDollars(amount))}>
+              {amountWords(amount, isSum, digits)}
+            </span>
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function kindOf(amount: number, isSum: boolean): string {
+  if (isSum) return 'sum';
+  return amount < 0 ? 'less' : 'more';
+}
+
+/** A change has its sign. */
+function amountWords(amount: number, isSum: boolean, digits: number): string {
+  const sign = amount < 0 ? '−' : isSum || amount === 0 ? '' : '+';
+  return `${sign}$${Math.abs(inDollars(amount)).toFixed(digits)}`;
 }

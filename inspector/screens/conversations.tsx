@@ -1,5 +1,6 @@
 /** The start: what the caller's requests have sent and saved, and all its conversations. */
-import { useState } from 'preact/hooks';
+
+import { useCallback, useEffect, useState } from 'preact/hooks';
 import type { Conversation } from '../api/answers.ts';
 import type { Client } from '../api/client.ts';
 import { pagesOf } from '../api/pages.ts';
@@ -13,17 +14,18 @@ import { Code } from '../parts/scrolled.tsx';
 import { Empty, Failed, Loading } from '../parts/states.tsx';
 import { NARROW, useMedia } from '../parts/use-media.ts';
 import { useSettled } from '../parts/use-settled.ts';
-import { useView } from '../parts/use-view.ts';
 import {
   COLUMNS,
   COST_CHOICES,
   columnsIn,
+  fragmentOfView,
   isFiltered,
   type ListView,
   parametersOf,
   STATUS_CHOICES,
   USED_CHOICES,
   USUAL,
+  viewIn,
 } from '../read/list-view.ts';
 import { Totals } from './totals.tsx';
 
@@ -280,4 +282,20 @@ function firstRequest(origin: string): string {
   -d '{"model": "gpt-6-luna", "conversation_id": "first",
     "memory_strategy": {"mode": "auto"},
     "messages": [{"role": "user", "content": "Say hello."}]}'`;
+}
+
+/** The view that the address has. Changes it in place, so that going back leaves the list. */
+function useView(): [ListView, (changes: Partial<ListView>) => void] {
+  const [view, setView] = useState(() => viewIn(location.hash));
+  useEffect(() => {
+    const read = (): void => setView(viewIn(location.hash));
+    addEventListener('hashchange', read);
+    return () => removeEventListener('hashchange', read);
+  }, []);
+  const change = useCallback((changes: Partial<ListView>) => {
+    const next = { ...viewIn(location.hash), ...changes };
+    history.replaceState(history.state, '', fragmentOfView(next));
+    setView(next);
+  }, []);
+  return [view, change];
 }

@@ -1,14 +1,16 @@
 /** What the caller's requests of the last days have sent and saved, together and by day. */
-import { useState } from 'preact/hooks';
+
+import { useEffect, useState } from 'preact/hooks';
 import type { StatsByDay } from '../api/answers.ts';
 import type { Client } from '../api/client.ts';
+import { useAction } from '../api/use-action.ts';
 import { useLoad } from '../api/use-load.ts';
+import { CopyButton } from '../parts/copy-button.tsx';
 import { DayBars } from '../parts/day-bars.tsx';
-import { Forward } from '../parts/forward.tsx';
 import { late } from '../parts/late.tsx';
 import { cents, count, share, UNKNOWN } from '../parts/numbers.ts';
 import { Ranges } from '../parts/ranges.tsx';
-import { Of } from '../parts/states.tsx';
+import { Failed, Of } from '../parts/states.tsx';
 import { Term } from '../parts/term.tsx';
 import { fragmentOfView, USUAL } from '../read/list-view.ts';
 import { inDollars } from '../read/money.ts';
@@ -101,5 +103,44 @@ function Notes({ stats: { total } }: { stats: StatsByDay }) {
           observed.net === null ? UNKNOWN : cents(inDollars(observed.net))
         }.`}
     </p>
+  );
+}
+
+interface Forwarded {
+  readonly text: string;
+  /** The address of the picture, in this tab alone. */
+  readonly picture: string;
+}
+
+/** The sentences of the summary, to be copied or saved as a picture. */
+function Forward({ client, days }: { client: Client; days: number }) {
+  const [made, setMade] = useState<Forwarded>();
+  const { isRunning, failure, run } = useAction();
+  useEffect(() => setMade(undefined), [client, days]);
+  useEffect(() => () => URL.revokeObjectURL(made?.picture ?? ''), [made]);
+  const make = (): Promise<void> =>
+    run(async () => {
+      const [text, picture] = await Promise.all([client.summary(days), client.summaryPicture(days)]);
+      setMade({ text, picture: URL.createObjectURL(picture) });
+    });
+  if (!made)
+    return (
+      <div class="actions">
+        <button type="button" class="quiet" disabled={isRunning} onClick={() => void make()}>
+          Say it in a sentence to forward
+        </button>
+        {failure && <Failed failure={failure} onAgain={() => void make()} />}
+      </div>
+    );
+  return (
+    <>
+      <p class="note">{made.text}</p>
+      <div class="actions">
+        <CopyButton text={made.text} />
+        <a href={made.picture} download={`precis-${days}-days.svg`}>
+          Save as a picture
+        </a>
+      </div>
+    </>
   );
 }
