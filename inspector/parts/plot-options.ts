@@ -138,7 +138,11 @@ function common(element: HTMLElement, height: number) {
 
 function toolsOf(element: HTMLElement) {
   const style = getComputedStyle(element);
-  const color = (name: string): string => style.getPropertyValue(name).trim();
+  /** Of the theme: the element, which has no text, is given the color to compute it. */
+  const color = (name: string): string => {
+    element.style.color = `var(${name})`;
+    return style.color;
+  };
   const font = `12px ${style.fontFamily}`;
   return {
     color,
@@ -176,11 +180,7 @@ function hooksOf({ pointed, chosen }: PlotEvents): UPlot.Hooks.Arrays {
   };
 }
 
-/**
- * The range of series with zero in it, at the height at which the other series have it.
- *
- * @param own @param others indices of series
- */
+/** The range of series, with zero where the others have it. @param own @param others indices */
 function aroundZero(plot: UPlot, own: readonly number[], others: readonly number[]): [number, number] {
   const [low, high] = extent(plot, own);
   const below = Math.max(shareBelow([low, high]), shareBelow(extent(plot, others)));
@@ -231,9 +231,7 @@ function stripes(color: string): CanvasPattern | string {
   return context.createPattern(tile, 'repeat') ?? color;
 }
 
-/**
- * Moves are lines; summaries are squares, waiting is a ring and warnings are triangles at the top.
- */
+/** Moves are lines; at the top summaries are squares, waits rings, warnings triangles. */
 function drawMarks(plot: UPlot, marks: readonly Mark[], color: (name: string) => string): void {
   const { ctx, bbox } = plot;
   const size = 4 * devicePixelRatio;

@@ -8,37 +8,22 @@
 export const LOOK = `
 :root {
   color-scheme: light dark;
-  --ground: #fbfbfa;
-  --panel: #ffffff;
-  --sunk: #f2f2ef;
-  --ink: #1c1d1f;
-  --quiet: #5c5f66;
-  --line: #dcdcd6;
-  --line-strong: #b4b5ae;
-  --accent: #1f5fbf;
-  --accent-ink: #ffffff;
-  --accent-soft: #1f5fbf14;
-  --found: #fff0b8;
+  --ground: light-dark(#fbfbfa, #141517);
+  --panel: light-dark(#ffffff, #1c1d20);
+  --sunk: light-dark(#f2f2ef, #25272b);
+  --ink: light-dark(#1c1d1f, #e8e8e6);
+  --quiet: light-dark(#5c5f66, #a5a8b0);
+  --line: light-dark(#dcdcd6, #363940);
+  --line-strong: light-dark(#b4b5ae, #5b5f68);
+  --accent: light-dark(#1f5fbf, #7db0ff);
+  --accent-ink: light-dark(#ffffff, #10213c);
+  --accent-soft: light-dark(#1f5fbf14, #7db0ff1f);
+  --found: light-dark(#fff0b8, #5a4a10);
   --radius: 8px; --radius-s: 4px;
   --text-xs: 0.75rem; --text-s: 0.875rem; --text-m: 1rem; --text-l: 1.125rem; --text-xl: 1.5rem; --text-xxl: 2rem; --text-code: 0.9em;
   --space-1: 4px; --space-2: 8px; --space-3: 12px; --space-4: 16px; --space-6: 24px; --space-8: 32px; --space-12: 48px; --space-16: 64px;
   --mono: ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace;
   --sans: system-ui, -apple-system, "Segoe UI", Roboto, "PingFang SC", "Hiragino Sans", "Yu Gothic", "Microsoft YaHei", "Malgun Gothic", "Noto Sans CJK SC", "Noto Sans Arabic", "DejaVu Sans", sans-serif;
-}
-@media (prefers-color-scheme: dark) {
-  :root {
-    --ground: #141517;
-    --panel: #1c1d20;
-    --sunk: #25272b;
-    --ink: #e8e8e6;
-    --quiet: #a5a8b0;
-    --line: #363940;
-    --line-strong: #5b5f68;
-    --accent: #7db0ff;
-    --accent-ink: #10213c;
-    --accent-soft: #7db0ff1f;
-    --found: #5a4a10;
-  }
 }
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--ground); color: var(--ink); font-family: var(--sans); }
