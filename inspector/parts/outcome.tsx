@@ -7,6 +7,7 @@ import { FATE_LABELS } from '../read/codes.ts';
 import { courseSums, linePoints } from '../read/course.ts';
 import { type Row, rowsOfExplanation } from '../read/fates.ts';
 import { difference } from '../read/request-words.ts';
+import { NumberTable } from './number-table.tsx';
 import { count, dollars, share, topOf } from './numbers.ts';
 import { RuleLink } from './rule-link.tsx';
 import { Scaled } from './scale.tsx';
@@ -88,41 +89,21 @@ function SummariesToo({ names }: { names: readonly Name[] }) {
 function Table({ plans }: Pick<OutcomeProps, 'plans'>) {
   const sums = { A: sumsOf(plans.A), B: sumsOf(plans.B) };
   const either = sums.A ?? sums.B;
-  const line = (name: string, came: string, of: (sum: NonNullable<typeof either>) => string) => (
-    <tr>
-      <th scope="row">{name}</th>
-      <td class="number">{came}</td>
-      {NAMES.map((one) => (
-        <td key={one} class="number">
-          {sums[one] ? of(sums[one]) : 'n/a'}
-        </td>
-      ))}
-    </tr>
-  );
+  const line = (name: string, came: string, of: (sum: NonNullable<typeof either>) => string) => {
+    return [name, came, ...NAMES.map((one) => (sums[one] ? of(sums[one]) : 'n/a'))];
+  };
   return (
-    <table class="compared">
-      <caption class="sr-only">Two strategies over the whole conversation</caption>
-      <thead>
-        <tr>
-          <th scope="col">{either ? `All ${count(either.requests)} requests` : 'All requests'}</th>
-          <th scope="col" class="number">
-            unchanged
-          </th>
-          <th scope="col" class="number">
-            A
-          </th>
-          <th scope="col" class="number">
-            B
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {line('tokens sent', count(either?.came), ({ sent }) => count(sent))}
-        {line('of those that came in', '100 %', ({ sent, came }) => share(sent, came))}
-        {line('dollars', dollars(either?.without), ({ price }) => dollars(price))}
-        {line('compacted', '–', ({ moves }) => `${count(moves)} times`)}
-      </tbody>
-    </table>
+    <NumberTable
+      class="compared"
+      caption={<caption class="sr-only">Two strategies over the whole conversation</caption>}
+      columns={[either ? `All ${count(either.requests)} requests` : 'All requests', 'unchanged', ...NAMES]}
+      rows={[
+        line('tokens sent', count(either?.came), ({ sent }) => count(sent)),
+        line('of those that came in', '100 %', ({ sent, came }) => share(sent, came)),
+        line('dollars', dollars(either?.without), ({ price }) => dollars(price)),
+        line('compacted', '–', ({ moves }) => `${count(moves)} times`),
+      ]}
+    />
   );
 }
 

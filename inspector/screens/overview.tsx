@@ -7,6 +7,7 @@ import { useLoad } from '../api/use-load.ts';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { DayBars } from '../parts/day-bars.tsx';
 import { Figure } from '../parts/figure.tsx';
+import { NumberTable } from '../parts/number-table.tsx';
 import { cents, count, decimalsOf, exactDollars, share, short, UNKNOWN } from '../parts/numbers.ts';
 import { Ranges } from '../parts/ranges.tsx';
 import { RuleLink } from '../parts/rule-link.tsx';
@@ -133,54 +134,20 @@ function PartLink({ part, children }: { part: string; children: ComponentChildre
   );
 }
 
-function Table({
-  title,
-  id = '',
-  columns,
-  rows,
-}: {
-  title: string;
+interface TableProps {
+  readonly title: string;
   /** If addresses name it. */
-  id?: string;
-  /** The first names a row; numbers follow. */
-  columns: readonly string[];
-  rows: readonly { readonly key: string; readonly cells: readonly ComponentChildren[]; readonly use?: Use }[];
-}) {
-  const digits = decimalsOf(rows.flatMap(({ use }) => [use?.paid, use?.net]).map((of) => inDollars(of ?? 0)));
-  const part = useShownPart<HTMLElement>(id);
+  readonly id?: string;
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly ComponentChildren[])[];
+}
+
+function Table({ title, id, columns, rows }: TableProps) {
+  const part = useShownPart<HTMLElement>(id ?? '');
   return (
-    <section
-      ref={part}
-      id={id === '' ? undefined : id}
-      class="table stacked"
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
-      tabIndex={0}
-      aria-label={title}
-    >
-      <table>
-        <caption>{title}</caption>
-        <thead>
-          <tr>
-            {columns.map((column, at) => (
-              <th key={column} scope="col" class={at > 0 ? 'number' : undefined}>
-                {column}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map(({ key, cells: [first, ...cells], use }) => (
-            <tr key={key}>
-              <th scope="row">{first}</th>
-              {(use ? cellsOf(use, digits) : cells).map((cell, at) => (
-                <td key={at} class="number">
-                  {cell}
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
+    <section ref={part} id={id} class="table stacked" tabIndex={0} aria-label={title}>
+      <NumberTable caption={<caption>{title}</caption>} columns={columns} rows={rows} />
     </section>
   );
 }
@@ -202,11 +169,19 @@ interface Use {
   readonly net: number | null;
 }
 
-const USE = ['requests', 'failed', 'paid', 'saved'];
+interface UsesProps extends Omit<TableProps, 'columns' | 'rows'> {
+  /** What each of them is. */
+  readonly of: string;
+  readonly uses: readonly (readonly [name: ComponentChildren, use: Use])[];
+}
 
-function cellsOf({ requests, failed, paid, net }: Use, digits: number): ComponentChildren[] {
-  const amounts = [paid, net].map((of) => requests > 0 && <Amount of={of} digits={digits} />);
-  return [count(requests), failures(failed), ...amounts];
+function Uses({ of, uses, ...table }: UsesProps) {
+  const digits = decimalsOf(uses.flatMap(([, { paid, net }]) => [inDollars(paid ?? 0), inDollars(net ?? 0)]));
+  const rows = uses.map(([name, { requests, failed, paid, net }]) => {
+    const amounts = [paid, net].map((one) => requests > 0 && <Amount of={one} digits={digits} />);
+    return [name, count(requests), failures(failed), ...amounts];
+  });
+  return <Table {...table} columns={[of, 'requests', 'failed', 'paid', 'saved']} rows={rows} />;
 }
 
 /** Of nanodollars: pointed at, it has all digits. */
@@ -216,44 +191,41 @@ function Amount({ of, digits = 2 }: { of: number | null; digits?: number }) {
 }
 
 function Days({ overview: { data } }: { overview: ShownOverview }) {
-  const rows = data.toReversed().map(({ date, bill, ...day }) => {
-    return { key: date, cells: [date], use: { ...day, paid: bill.actual, net: bill.net } };
+  const uses = data.toReversed().map(({ date, bill, ...day }) => {
+    return [date, { ...day, paid: bill.actual, net: bill.net }] as const;
   });
   return (
     <details class="fold">
       <summary>Day by day (UTC)</summary>
-      <Table title="By day" columns={['day', ...USE]} rows={rows} />
+      <Uses title="By day" of="day" uses={uses} />
     </details>
   );
 }
 
 function Callers({ overview: { callers } }: { overview: ShownOverview }) {
-  const rows = callers.slice(0, SHOWN).map(({ name, ...use }) => {
+  const uses = callers.slice(0, SHOWN).map(({ name, ...use }) => {
     const link = (
       <PartLink part={callerAnchor(name)}>
         <Name text={name} />
       </PartLink>
     );
-    return { key: name, cells: [link], use };
+    return [link, use] as const;
   });
-  return <Table title="Callers who spend most" columns={['caller', ...USE]} rows={rows} />;
+  return <Uses title="Callers who spend most" of="caller" uses={uses} />;
 }
 
-/** Rows of a table. */
 const SHOWN = 10;
 
 function Models({ overview: { total } }: { overview: ShownOverview }) {
-  const rows = total.models.slice(0, SHOWN).map(({ model, billed, sent, would_be: wouldBe, ...one }) => {
-    const use = billed > 0 ? { ...one, paid: sent, net: wouldBe - sent } : { ...one, paid: null, net: null };
-    return { key: `${model}`, cells: [model === null ? 'others' : <Name text={model} />], use };
+  const uses = total.models.slice(0, SHOWN).map(({ model, billed, sent, would_be: wouldBe, ...one }) => {
+    const amounts = billed > 0 ? { paid: sent, net: wouldBe - sent } : { paid: null, net: null };
+    return [model === null ? 'others' : <Name text={model} />, { ...one, ...amounts }] as const;
   });
-  return (
-    <Table id={PARTS.models} title="Models, without summaries" columns={['model', ...USE]} rows={rows} />
-  );
+  return <Uses id={PARTS.models} title="Models, without summaries" of="model" uses={uses} />;
 }
 
 function Conversations({ overview: { conversations } }: { overview: ShownOverview }) {
-  const rows = conversations.map(({ caller, conversation, model, ...use }) => {
+  const uses = conversations.map(({ caller, conversation, model, ...use }) => {
     const name = (
       <>
         <Name text={caller} />
@@ -264,17 +236,21 @@ function Conversations({ overview: { conversations } }: { overview: ShownOvervie
         </span>
       </>
     );
-    return { key: conversation, cells: [name], use };
+    return [name, use] as const;
   });
-  return <Table title="Conversations that cost most" columns={['caller, digest', ...USE]} rows={rows} />;
+  return <Uses title="Conversations that cost most" of="caller, digest" uses={uses} />;
 }
 
 function Misses({ overview: { total } }: { overview: ShownOverview }) {
   if (total.missed.length === 0) return null;
-  const rows = total.missed.slice(0, SHOWN).map(({ cause, requests, tokens, amount }) => ({
-    key: cause,
-    cells: [labelOf(CAUSE_LABELS, cause), count(requests), short(tokens), <Amount of={amount} />],
-  }));
+  const rows = total.missed
+    .slice(0, SHOWN)
+    .map(({ cause, requests, tokens, amount }) => [
+      labelOf(CAUSE_LABELS, cause),
+      count(requests),
+      short(tokens),
+      <Amount of={amount} />,
+    ]);
   const columns = ['cause', 'requests', 'tokens', 'cost'];
   return <Table id={PARTS.misses} title="Why the cache was missed" columns={columns} rows={rows} />;
 }

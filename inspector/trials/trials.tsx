@@ -3,6 +3,7 @@ import { shareIn } from '../../src/memory/run/ratio.ts';
 import type { StatsComparison } from '../api/answers.ts';
 import type { Client } from '../api/client.ts';
 import { useLoad } from '../api/use-load.ts';
+import { NumberTable } from '../parts/number-table.tsx';
 import { count, dollars, UNKNOWN } from '../parts/numbers.ts';
 import { RuleLink } from '../parts/rule-link.tsx';
 import { Of } from '../parts/states.tsx';
@@ -41,30 +42,11 @@ function OnTrial({ trial: { mode, text, observed, sent } }: { trial: Trial }) {
       <p>{text}</p>
       <details class="fold" open={shown.length > 1}>
         <summary>In numbers</summary>
-        <table class="trial">
-          <thead>
-            <tr>
-              <th scope="col">Requests</th>
-              {shown.map(({ title }) => (
-                <th key={title} scope="col" class="number">
-                  {title}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {ROWS.map(([title, of]) => (
-              <tr key={title}>
-                <th scope="row">{title}</th>
-                {shown.map(({ title: side, side: sums }) => (
-                  <td key={side} class="number">
-                    {of(sums)}
-                  </td>
-                ))}
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <NumberTable
+          class="trial"
+          columns={['Requests', ...shown.map(({ title }) => title)]}
+          rows={ROWS.map(([title, of]) => [title, ...shown.map(({ side }) => of(side))])}
+        />
       </details>
       <RuleLink page="answers-and-errors.md" section="On trial" text="What these can’t see" />
     </section>
