@@ -15,7 +15,6 @@ import type {
 } from './answers.ts';
 import { bearer, Connection, type Credentials } from './connection.ts';
 
-/** Which conversation a route is about. */
 export interface Named {
   readonly id: string;
   readonly user: string | undefined;
@@ -31,7 +30,6 @@ export interface RefContent {
   readonly isCut: boolean;
 }
 
-/** What `/healthz` says. */
 export interface Health {
   readonly isHealthy: boolean;
   readonly word: string;
@@ -85,7 +83,6 @@ export class Client {
     return this.worker.json(`v1/stats/comparison?days=${days}`, { signal });
   }
 
-  /** Of the last days, in sentences. */
   async summary(days: number): Promise<string> {
     const headers = { accept: 'text/plain' };
     return (await (await this.worker.response(`v1/stats/summary?days=${days}`, { headers })).text()).trim();
@@ -121,8 +118,7 @@ export class Client {
   }
 
   explain(body: object, signal: AbortSignal): Promise<Explained> {
-    const headers = { 'content-type': 'application/json', ...versionOf(body) };
-    return this.worker.json('v1/explain', { signal, method: 'POST', headers, body: JSON.stringify(body) });
+    return this.post('v1/explain', body, signal);
   }
 
   /** The first `pieces` pieces of a content. */
@@ -138,18 +134,9 @@ export class Client {
     return { text, size, facts: factsIn(response), isCut: size > pieces * PIECE };
   }
 
-  /**
-   * What a request's view had instead of each edited content.
-   *
-   * @param array of the request, in the field of its protocol
-   */
+  /** What a view had instead of edited contents. @param array in the field of its protocol */
   shownEdits(named: Named, n: number, array: object, signal: AbortSignal): Promise<ShownEdits> {
-    return this.worker.json(pathOf(named, `requests/${n}/view`), {
-      method: 'POST',
-      headers: versionOf(array),
-      body: JSON.stringify(array),
-      signal,
-    });
+    return this.post(pathOf(named, `requests/${n}/view`), array, signal);
   }
 
   /** The lines of a content that contain a text, with two lines around each. */
@@ -158,6 +145,12 @@ export class Client {
     const response = await this.worker.response(`v1/refs/${encodeURIComponent(ref)}?${query}`, { signal });
     const isCut = response.headers.has('x-memory-truncated');
     return { text: await response.text(), size: undefined, facts: {}, isCut };
+  }
+
+  /** Only bodies of Messages have a `system`. A header says so to the routes of any protocol. */
+  private post<Answer>(path: string, body: object, signal: AbortSignal): Promise<Answer> {
+    const headers: HeadersInit = 'system' in body ? { 'anthropic-version': '2023-06-01' } : {};
+    return this.worker.json(path, { signal, method: 'POST', headers, body });
   }
 }
 
@@ -176,9 +169,4 @@ function pathOf(
 function factsIn(response: Response): RefContent['facts'] {
   const header = response.headers.get('x-memory-ref');
   return header === null ? {} : (JSON.parse(header) as RefContent['facts']);
-}
-
-/** Only bodies of Messages have a `system`. A header says so to the routes of any protocol. */
-function versionOf(body: object): Record<string, string> {
-  return 'system' in body ? { 'anthropic-version': '2023-06-01' } : {};
 }

@@ -35,7 +35,11 @@ type Headed = Readonly<Record<string, string>>;
 /** The headers by which a request says who asks. A sign-in may have to be renewed first. */
 export type Credentials = (signal?: AbortSignal) => Headed | Promise<Headed>;
 
-export type Asking = Omit<RequestInit, 'signal'> & { signal?: AbortSignal | undefined };
+/** A body is sent as JSON. */
+export interface Asking extends Omit<RequestInit, 'signal' | 'body'> {
+  readonly signal?: AbortSignal | undefined;
+  readonly body?: object;
+}
 
 export class Connection {
   private readonly credentials: Credentials;
@@ -57,11 +61,15 @@ export class Connection {
   }
 
   /** @throws Failure if there is no answer */
-  async asked(path: string, { headers, signal, ...init }: Asking): Promise<Response> {
+  async asked(path: string, { headers, signal, body, ...init }: Asking): Promise<Response> {
     const sent = new Headers(headers);
     for (const [name, value] of Object.entries(await this.credentials(signal))) sent.set(name, value);
     const options: RequestInit = { credentials: 'omit', ...init, headers: sent, redirect: 'error' };
     if (signal) options.signal = signal;
+    if (body) {
+      sent.set('content-type', 'application/json');
+      options.body = JSON.stringify(body);
+    }
     return fetch(path, options).catch((error: unknown) => {
       if (signal?.aborted) throw error;
       throw new Failure(0, 'unreachable', 'The Worker could not be reached.');

@@ -9,6 +9,7 @@ import type {
   ShownOverview,
 } from './answers.ts';
 import { type Asking, Connection, type Credentials, Failure } from './connection.ts';
+import { pagesOf } from './pages.ts';
 
 const CALLERS = 'v1/admin/callers';
 
@@ -43,27 +44,28 @@ export class Operator {
 
   /** @param show takes what is there so far */
   async callers(pages: number, signal: AbortSignal, show: (part: CallersRead) => void): Promise<CallersRead> {
-    const callers: ShownCaller[] = [];
-    let cursor: string | null = null;
-    for (let page = 0; page < pages; page++) {
-      const query: string = cursor === null ? '' : `?${new URLSearchParams({ cursor })}`;
-      const read: Page<ShownCaller> = await this.json(`${CALLERS}${query}`, { signal });
-      callers.push(...read.data);
-      cursor = read.cursor;
-      if (!read.has_more) break;
-      show({ callers: [...callers], hasMore: true });
+    let read: CallersRead = { callers: [], hasMore: false };
+    let left = pages;
+    for await (const { data, has_more: hasMore } of pagesOf((cursor) => this.page(cursor, signal))) {
+      read = { callers: [...read.callers, ...data], hasMore };
+      if (--left === 0) break;
+      if (hasMore) show(read);
     }
-    return { callers, hasMore: cursor !== null };
+    return read;
+  }
+
+  private page(cursor: string | null, signal: AbortSignal): Promise<Page<ShownCaller>> {
+    return this.json(`${CALLERS}${cursor === null ? '' : `?${new URLSearchParams({ cursor })}`}`, { signal });
   }
 
   /** Only what the change names. */
   change(name: string, change: CallerChange): Promise<ShownCaller> {
-    return this.sent('PATCH', name, change);
+    return this.json(pathOf(name), { method: 'PATCH', body: change });
   }
 
   /** Sets a caller as it usually is: active, with the limits of the configuration. */
   restore(name: string): Promise<ShownCaller> {
-    return this.sent('PUT', name, {});
+    return this.json(pathOf(name), { method: 'PUT', body: {} });
   }
 
   /** @throws Failure `caller_exists`, which the route itself takes for a change */
@@ -87,11 +89,6 @@ export class Operator {
       if (error instanceof Failure && error.code === 'caller_not_found') return false;
       throw error;
     }
-  }
-
-  private sent<Answer>(method: string, name: string, body: object): Promise<Answer> {
-    const headers = { 'content-type': 'application/json' };
-    return this.json(pathOf(name), { method, headers, body: JSON.stringify(body) });
   }
 
   /** @throws Failure in the operator's words */

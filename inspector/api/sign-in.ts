@@ -49,8 +49,7 @@ export class SignIn {
     const page = await new Connection(() => secret).json<SessionAnswer>(PATHS[whose], {
       method: 'POST',
       credentials: 'same-origin',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ keep: kept }),
+      body: { keep: kept },
     });
     forget(whose);
     storageOf(kept).setItem(nameOf(whose), (kept === 'tab' ? page.kept : page.csrf) ?? '');
