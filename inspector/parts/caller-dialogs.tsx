@@ -10,7 +10,7 @@ import { Dialog } from './dialog.tsx';
 import { Failed } from './states.tsx';
 import { submitted } from './submitted.ts';
 
-interface Props {
+export interface CallerDialog {
   readonly caller: ShownCaller;
   readonly operator: Operator;
   /** Called with what has happened. */
@@ -23,7 +23,7 @@ export function LimitCaller({
   operator,
   onChanged,
   onClose,
-}: Props) {
+}: CallerDialog) {
   const [typed, setTyped] = useState(() => typedLimits(limits));
   const action = useAction();
   const set = (chosen: CallerLimits | null): Promise<void> =>
@@ -95,7 +95,7 @@ function LimitFields({ typed, onTyped }: FieldsProps) {
   );
 }
 
-export function DeleteCaller({ caller: { name }, operator, onChanged, onClose }: Props) {
+export function DeleteCaller({ caller: { name }, operator, onChanged, onClose }: CallerDialog) {
   const [isRight, setRight] = useState(false);
   const action = useAction();
   const remove = (): Promise<void> =>

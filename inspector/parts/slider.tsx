@@ -1,12 +1,9 @@
 /** A number that can be dragged or typed. */
 import { useState } from 'preact/hooks';
+import type { Knob } from '../read/strategies.ts';
 
-interface Props {
-  readonly label: string;
+interface Props extends Pick<Knob, 'label' | 'min' | 'max' | 'step'> {
   readonly value: number;
-  readonly min: number;
-  readonly max: number;
-  readonly step: number;
   readonly note?: string | undefined;
   readonly onValue: (value: number) => void;
 }

@@ -4,7 +4,7 @@ import type { Loaded } from '../api/use-load.ts';
 import { visible } from '../read/visible.ts';
 
 /** Gray bars, about as high as what is loading. */
-export function Loading({ lines = 3, class: name = '' }: { lines?: number; class?: string }) {
+export function Loading({ lines = 3, class: name = '' }: { lines?: number | undefined; class?: string }) {
   return (
     <div class={`skeleton ${name}`} role="status">
       <span class="sr-only">Loading…</span>
@@ -24,7 +24,6 @@ interface FailedProps {
   };
   /** What could not be read, at the beginning of a sentence. */
   readonly what?: string | undefined;
-  /** Tries it once more. */
   readonly onAgain?: (() => void) | undefined;
 }
 
@@ -80,9 +79,7 @@ export function Of<Value>({
   return (
     <>
       {loaded.state === 'failed' && <Failed what={what} failure={loaded.failure} onAgain={loaded.again} />}
-      {loaded.state === 'loading' && loaded.value === undefined && (
-        <Loading {...(lines === undefined ? {} : { lines })} />
-      )}
+      {loaded.state === 'loading' && loaded.value === undefined && <Loading lines={lines} />}
       {loaded.value !== undefined && (
         <div class={loaded.state === 'failed' ? 'stale' : undefined}>
           {loaded.state === 'failed' && <p class="note">What follows was read earlier.</p>}

@@ -133,9 +133,11 @@ interface StepsProps {
 }
 
 function Steps({ changes, current, onGo }: StepsProps) {
-  const next = neighbour(changes, current, 1);
-  const previous = neighbour(changes, current, -1);
   const place = current === undefined ? 0 : changes.indexOf(current) + 1;
+  const steps = [
+    ['Previous', 'p', place === 0 ? undefined : neighbour(changes, current, -1)],
+    ['Next', 'n', neighbour(changes, current, 1)],
+  ] as const;
   return (
     <span class="steps">
       <span aria-live="polite">
@@ -143,24 +145,18 @@ function Steps({ changes, current, onGo }: StepsProps) {
           ? `${count(changes.length)} ${changes.length === 1 ? 'change' : 'changes'}`
           : `Change ${place} of ${count(changes.length)}`}
       </span>
-      <button
-        type="button"
-        class="quiet"
-        disabled={previous === undefined || place === 0}
-        aria-keyshortcuts="p"
-        onClick={() => previous !== undefined && onGo(previous)}
-      >
-        Previous <kbd>p</kbd>
-      </button>
-      <button
-        type="button"
-        class="quiet"
-        disabled={next === undefined}
-        aria-keyshortcuts="n"
-        onClick={() => next !== undefined && onGo(next)}
-      >
-        Next <kbd>n</kbd>
-      </button>
+      {steps.map(([name, key, to]) => (
+        <button
+          key={key}
+          type="button"
+          class="quiet"
+          disabled={to === undefined}
+          aria-keyshortcuts={key}
+          onClick={() => to !== undefined && onGo(to)}
+        >
+          {name} <kbd>{key}</kbd>
+        </button>
+      ))}
     </span>
   );
 }
@@ -228,7 +224,6 @@ function Change({ group, isPotential, onChoose }: ChangeProps) {
   );
 }
 
-/** How many messages have each fate. */
 function Tally({ rows }: { rows: readonly Row[] }) {
   const counts = useMemo(() => tally(rows), [rows]);
   return (

@@ -6,23 +6,19 @@ export interface MessageText {
   readonly calls: readonly { readonly id: string; readonly name: string; readonly arguments: string }[];
   /** Images that the caller has sent as data, as URLs of their bytes. */
   readonly images: readonly string[];
-  /** The call that a tool message answers. */
-  readonly callId: string | undefined;
 }
 
 /** Takes any JSON value, since an array that is pasted may hold anything. */
 export function messageText(message: unknown): MessageText {
   // Several items of the Responses API are one message.
   if (Array.isArray(message)) return joined(message.map(messageText));
-  if (!isObject(message))
-    return { role: '?', text: asText(message), calls: [], images: [], callId: undefined };
-  const { role, content, tool_calls: calls, tool_call_id: callId, type } = message;
+  if (!isObject(message)) return { role: '?', text: asText(message), calls: [], images: [] };
+  const { role, content, tool_calls: calls, type } = message;
   return {
     role: asWord(role ?? type),
     text: contentText(content ?? (role === undefined ? message : null)),
     calls: Array.isArray(calls) ? calls.map(callOf) : [],
     images: Array.isArray(content) ? content.flatMap((part) => imageIn(part) ?? []) : [],
-    callId: typeof callId === 'string' ? callId : undefined,
   };
 }
 
@@ -35,7 +31,6 @@ function joined(items: readonly MessageText[]): MessageText {
       .join('\n'),
     calls: items.flatMap(({ calls }) => calls),
     images: items.flatMap(({ images }) => images),
-    callId: undefined,
   };
 }
 

@@ -5,7 +5,7 @@ import type { CallersRead, Operator } from '../api/operator.ts';
 import { useAction } from '../api/use-action.ts';
 import { useLoad } from '../api/use-load.ts';
 import { CallerCard, type Doing } from '../parts/caller-card.tsx';
-import { DeleteCaller, LimitCaller } from '../parts/caller-dialogs.tsx';
+import { type CallerDialog, DeleteCaller, LimitCaller } from '../parts/caller-dialogs.tsx';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { Select } from '../parts/select.tsx';
 import { useShownPart } from '../parts/shown-part.ts';
@@ -103,15 +103,7 @@ function List({ callers, ...handlers }: ListProps) {
   );
 }
 
-interface AboutProps {
-  readonly caller: ShownCaller;
-  readonly doing: Doing;
-  readonly operator: Operator;
-  readonly onChanged: (words: string) => void;
-  readonly onClose: () => void;
-}
-
-function About({ doing, ...rest }: AboutProps) {
+function About({ doing, ...rest }: CallerDialog & { doing: Doing }) {
   return doing === 'limit' ? <LimitCaller {...rest} /> : <DeleteCaller {...rest} />;
 }
 

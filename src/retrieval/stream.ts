@@ -1,5 +1,6 @@
 /** Streams an answer with retrieval: one stream for the caller, made of several answers. */
 
+import { asObject, parseJson } from '../lib/json.ts';
 import type { AnswerFault, JoinedStreams } from '../protocol/answers/answer-format.ts';
 import type { JoiningStage } from '../protocol/answers/answer-pipeline.ts';
 import type { Frame } from '../protocol/answers/sse.ts';
@@ -100,14 +101,12 @@ export class RoundsStage implements JoiningStage<UpstreamAnswer> {
  * @param isAnswer whether the status is a success. The body is then an answer, and is not quoted.
  */
 export function faultOf(body: Uint8Array, isAnswer: boolean): AnswerFault {
-  let text = new TextDecoder().decode(body);
-  try {
-    const { error } = JSON.parse(text);
-    if (typeof error === 'object' && error !== null) return error;
-    // Some upstreams send the error as a string.
-    if (typeof error === 'string') text = error;
-  } catch {}
-  return fault(isAnswer ? NO_STREAM : `The upstream has refused to go on: ${text.slice(0, 500)}`);
+  const text = new TextDecoder().decode(body);
+  const { error } = asObject(parseJson(text));
+  if (typeof error === 'object' && error !== null) return error as AnswerFault;
+  // Some upstreams send the error as a string.
+  const words = typeof error === 'string' ? error : text;
+  return fault(isAnswer ? NO_STREAM : `The upstream has refused to go on: ${words.slice(0, 500)}`);
 }
 
 function fault(message: string): AnswerFault {

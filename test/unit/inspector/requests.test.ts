@@ -303,7 +303,7 @@ describe('a message', () => {
     ];
 
     expect(messageText(items)).toMatchObject({ role: 'assistant', text: expect.stringMatching(/^Both\.\n/) });
-    expect(messageText([])).toEqual({ role: '?', text: '', calls: [], images: [], callId: undefined });
+    expect(messageText([])).toEqual({ role: '?', text: '', calls: [], images: [] });
   });
 
   it('cuts the data of an image', () => {
