@@ -9,7 +9,6 @@ const FIRST_PAGE = 100;
 /** Of each older page: the most that the route gives, since each takes time of its own. */
 const PAGE = 500;
 
-/** The requests of a conversation. */
 export interface Recorded {
   /** Ascending. */
   readonly events: readonly ListedRun[];

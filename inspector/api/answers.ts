@@ -33,5 +33,4 @@ export interface Page<Item> {
 /** The parameters of a list. Empty ones are left out. */
 export type ListQuery = Readonly<Record<string, string>>;
 
-/** A version of a conversation's summary. */
 export type Version = ConversationMemory['memories'][number];

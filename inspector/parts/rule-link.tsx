@@ -3,7 +3,6 @@ import { anchorOf } from '../../src/reference/docs/sections.ts';
 import type { RulePage } from '../read/rules.ts';
 
 interface Props extends RulePage {
-  /** What the link says. */
   readonly text?: string;
 }
 

@@ -15,7 +15,6 @@ interface Props {
   readonly label: string;
   readonly class?: string;
   readonly columns: readonly string[];
-  /** The rows. */
   readonly children: ComponentChildren;
 }
 

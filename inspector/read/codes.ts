@@ -10,15 +10,12 @@ import type { MissCause } from '../../src/memory/replay/change-schema.ts';
 import { withoutLinks } from '../../src/reference/links.ts';
 import type { Conversation, KeptBecause, RunEvent, Version } from '../api/answers.ts';
 
-/** Labels by code. */
 export type Labels<Code extends string> = Readonly<Record<Code, string>>;
 
-/** The label of a code. */
 export function labelOf(labels: Readonly<Record<string, string>>, code: string): string {
   return Object.hasOwn(labels, code) ? (labels[code] ?? code) : code.replaceAll('_', ' ');
 }
 
-/** What became of a message. */
 export const FATE_LABELS: Labels<Fate> = {
   kept: 'unchanged',
   placeholder: 'a placeholder',
@@ -101,11 +98,7 @@ const TRIED: Readonly<Record<string, { readonly label: string; readonly says: st
   },
 };
 
-/**
- * A warning about a plan: its label and its sentence.
- *
- * @param isTried whether nobody sends the plan
- */
+/** The words of a warning about a plan. @param isTried whether nobody sends the plan */
 export function warningWords(code: string, isTried: boolean): { label: string; says: string } {
   const tried = isTried && Object.hasOwn(TRIED, code) ? TRIED[code] : undefined;
   return tried ?? { label: labelOf(WARNING_LABELS, code), says: warningSentence(code) ?? code };
@@ -126,7 +119,6 @@ export function modeSentence(mode: string): string | undefined {
   return Object.hasOwn(MODES, mode) ? MODES[mode as Mode] : undefined;
 }
 
-/** Who has chosen the strategy. */
 export const SOURCE_LABELS: Labels<RunEvent['source']> = {
   request: 'chosen by the request',
   conversation: 'set for the conversation',
@@ -134,7 +126,6 @@ export const SOURCE_LABELS: Labels<RunEvent['source']> = {
   default: 'the deployment’s default',
 };
 
-/** What is removed of a message. */
 export const REMOVED_LABELS: Labels<RemovalKind> = {
   output: 'tool output',
   input: 'input of a call',
@@ -171,7 +162,6 @@ export const KEPT_LABELS: Labels<KeptBecause> = {
   unedited: 'No edit of the strategy makes it shorter.',
 };
 
-/** How an answer ended. */
 export const END_LABELS: Labels<RunEvent['ended']> = {
   complete: 'answered in full',
   window_full: 'the answer filled the model’s context',
@@ -191,14 +181,12 @@ export const REQUEST_KIND_LABELS: Labels<RunEvent['kind']> = {
   compaction: 'compacted without a model call',
 };
 
-/** The summary that a request used. */
 export const SUMMARY_LABELS: Labels<NonNullable<RunEvent['summary']>['status']> = {
   completed: 'written by the summarizer',
   degraded: 'made by code, since the summarizer failed',
   pending: 'not ready yet',
 };
 
-/** A stored version of a summary. */
 export const VERSION_LABELS: Labels<Version['status']> = {
   processing: 'being written',
   completed: 'written',

@@ -31,7 +31,6 @@ export interface Row {
   readonly edits: readonly RowEdit[];
 }
 
-/** The rows of an explained array. */
 export function rowsOfExplanation({ messages }: Pick<Explanation, 'messages'>): Row[] {
   return messages.map(({ index, role, before, after, fate, because, edits = [] }) => ({
     index,
@@ -106,7 +105,6 @@ function keptWhy(index: number, end: number, role: string | undefined): Rule {
   return index > end ? keptRule('tail') : STAYS;
 }
 
-/** How many rows have each fate. */
 export function tally(rows: readonly Row[]): ReadonlyMap<Fate, number> {
   const counts = new Map<Fate, number>();
   for (const { fate } of rows) counts.set(fate, (counts.get(fate) ?? 0) + 1);

@@ -28,7 +28,6 @@ export function isChange({ kind }: Group): boolean {
   return kind !== 'kept';
 }
 
-/** The last message of a group. */
 export function lastOf({ rows }: Group): Row {
   return rows.at(-1) ?? rows[0];
 }

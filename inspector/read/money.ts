@@ -68,15 +68,11 @@ export function amountsOf({ bill }: Billed): Amounts | undefined {
   };
 }
 
-/** Nanodollars in dollars. */
 export function inDollars(nanodollars: number): number {
   return nanodollars / NANODOLLARS;
 }
 
-/**
- * What an observed request would have saved, with both sides of it, in dollars. Undefined if it was
- * not observed, or has no price.
- */
+/** What an observed request would have saved, in dollars; undefined of any other. */
 export function potentialBillOf({
   potential_bill: bill,
 }: {

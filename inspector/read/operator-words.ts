@@ -1,7 +1,6 @@
 /** What the operator's routes answer, in words. */
 import type { PartHealth, ShownCaller } from '../api/answers.ts';
 
-/** An answer that is no success. */
 interface FailedAnswer {
   readonly status: number;
   readonly code: string;
@@ -29,7 +28,6 @@ export const PART_STATES: Readonly<Record<PartHealth['status'], readonly [words:
   off: ['off', ''],
 };
 
-/** Likewise. */
 export const CALLER_STATES: Readonly<Record<ShownCaller['state'], readonly [words: string, dot: string]>> = {
   active: ['active', 'healthy'],
   disabled: ['disabled', 'degraded'],

@@ -6,7 +6,6 @@
 import { isObject } from './message-text.ts';
 import type { Api } from './snippets.ts';
 
-/** An array that can be explained. */
 export interface Recorded {
   readonly name: string;
   /** The field of a body that takes the array. */
@@ -20,7 +19,6 @@ export interface Recorded {
   readonly strategy: unknown;
 }
 
-/** The API that takes the array. */
 export function apiOf({ field, system }: Pick<Recorded, 'field' | 'system'>): Api {
   if (field === 'input') return 'responses';
   return system ? 'messages' : 'chat';
@@ -44,11 +42,7 @@ const ITEMS: ReadonlySet<unknown> = new Set([
   'compaction',
 ]);
 
-/**
- * At least one array is found, or a message says why there is none.
- *
- * @param most entries of the text that are read
- */
+/** Finds an array, or says why there is none. @param most entries of the text that are read */
 export function readRecorded(text: string, most = MOST): Reading {
   const trimmed = text.trim();
   if (trimmed === '') return { ok: false, message: 'Nothing is here yet.' };

@@ -45,7 +45,6 @@ export function removalRule(reason: string): Rule {
   return REMOVED[isReason(reason) ? reason : 'context_compaction'];
 }
 
-/** Why messages have left. */
 export const LEFT_RULES: Readonly<Record<'summarized' | 'trimmed', Rule>> = {
   summarized: {
     says: 'They are the oldest; the summary covers them.',
@@ -66,7 +65,6 @@ const KEPT_PAGES: Readonly<Record<KeptBecause, RulePage>> = {
   unedited: at('modes', 'auto'),
 };
 
-/** Why a message stays. */
 export function keptRule(because: KeptBecause): Rule {
   return { says: KEPT_LABELS[because], rule: KEPT_PAGES[because] };
 }
