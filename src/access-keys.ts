@@ -3,7 +3,6 @@ import { ConfigError } from './config-error.ts';
 import { namedEntries } from './named-entries.ts';
 import type { Opened } from './protocol/stored-names.ts';
 
-/** A caller's access key. */
 export interface AccessKey {
   /** The tenant's name. It stays when the key changes, so nothing that is stored gets lost. */
   readonly name: string;
@@ -23,7 +22,6 @@ export interface Access {
   readonly opened: Opened;
 }
 
-/** The environment variables that `readAccess` takes. */
 interface AccessVariables {
   readonly ACCESS_KEYS?: string | undefined;
   readonly UPSTREAM_API_KEY?: string | undefined;

@@ -28,7 +28,6 @@ interface Bindings {
   readonly METRICS?: DurableObjectNamespace | undefined;
 }
 
-/** The Worker's bindings and variables. */
 export type Env = Bindings & { readonly [Name in keyof typeof variables.shape]?: string };
 
 /** The deployment's own summarizer. Callers' keys are never sent to it. */
@@ -49,7 +48,6 @@ interface Summarizers {
   readonly ownSummarizer: Pick<Summarizer, 'model' | 'window'> | undefined;
 }
 
-/** The deployment's collector of spans. */
 export interface Otlp {
   /** `/v1/traces` is below it. */
   readonly endpoint: string;
@@ -222,26 +220,17 @@ function upstreamsIn(vars: Variables) {
     upstreamBaseUrl: vars.UPSTREAM_BASE_URL,
     upstreamIsOpenAi: isOpenAi(vars.UPSTREAM_BASE_URL),
     anthropicBaseUrl,
-    /**
-     * Set: callers present an access key, and the deployer's key goes upstream. Unset: callers
-     * bring their own key.
-     */
+    /** Set: callers present an access key, and the deployer's key goes upstream. Unset: theirs. */
     access,
     /** Callers' limits, by the names of access keys. */
     callerLimits: readCallerLimits(vars.CALLER_LIMITS, access),
-    /**
-     * Whether a request is sent although it is not known whether its caller may still spend, or is
-     * still a caller.
-     */
+    /** Whether a request is sent while it is not known if its caller may spend, or is one. */
     allowsUnknown: vars.LIMITS_UNREACHABLE === 'allow',
     /** Whether a key's first write waits until the upstream has accepted the key. */
     verifyKeys: vars.VERIFY_KEYS === 'true',
     /** Whether stored data can be read with a key while the upstream can't be asked about it. */
     unverifiedReads: vars.UNVERIFIED_READS === 'allow',
-    /**
-     * The tenant of all callers without a key that identifies one. Set in deployments
-     * that only their owner reaches.
-     */
+    /** The tenant of callers without an identifying key, where only the owner can connect. */
     localTenant: readLocalTenant(vars),
   };
 }

@@ -6,7 +6,6 @@ export function bufferOf(bytes: Uint8Array, length = bytes.length): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, length);
 }
 
-/** Concatenates byte arrays. */
 export function concat(pieces: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const whole = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
   let position = 0;

@@ -41,13 +41,11 @@ export interface Made<Held extends Forgetful> extends Row<never> {
 }
 
 interface Forgetful {
-  /** Drops what belongs to an owner. */
   forget(owner: string): void;
 }
 
 export type Kind = Computed<never> | Believed<never> | Made<Forgetful>;
 
-/** What holds the values of a kind. */
 type Held<Of> =
   Of extends Made<infer Own>
     ? Own
@@ -100,14 +98,12 @@ export class IsolateMemory<Kinds extends Readonly<Record<string, Kind>>> {
   }
 }
 
-/** A value, and when it was seen. */
 export interface Seen<Value> {
   readonly value: Value;
   /** In milliseconds since the epoch. */
   readonly at: number;
 }
 
-/** Bytes of a `Seen` beside its value. */
 const SEEN_BYTES = 32;
 
 /** The values of one kind, by owner and key. */
@@ -155,7 +151,6 @@ export class Beliefs<Value> {
     this.entries.delete(owner, key);
   }
 
-  /** Whether nothing is known of anybody. */
   get isEmpty(): boolean {
     return this.entries.isEmpty;
   }

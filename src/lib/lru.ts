@@ -20,10 +20,7 @@ export interface Cache<Value> {
 }
 
 export interface Bound<Value> {
-  /**
-   * Bytes of all entries together. The most recently used half is always kept; an entry larger than
-   * that half never is.
-   */
+  /** For all entries. The half used last always stays; an entry larger than that never does. */
   readonly bytes: number;
   /** Bytes of a value, if it is more than a number. */
   readonly sizeOf?: (value: Value) => number;
@@ -31,7 +28,6 @@ export interface Bound<Value> {
 
 /** Bytes per entry beside its key and value: its slot in a map. */
 const ENTRY_BYTES = 64;
-/** Bytes of each tenant's map. */
 const MAP_BYTES = 256;
 
 type Entries<Value> = Map<string, Value>;
@@ -40,7 +36,6 @@ type Entries<Value> = Map<string, Value>;
 export class TenantLru<Value> {
   private young = new Map<string, Entries<Value>>();
   private old = new Map<string, Entries<Value>>();
-  /** Bytes in the young generation. */
   private bytes = 0;
   private readonly generation: number;
   private readonly sizeOf: (value: Value) => number;

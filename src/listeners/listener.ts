@@ -55,13 +55,11 @@ export interface SettledCall {
   readonly asked?: AskedModel;
 }
 
-/** An answer that is complete. */
 export interface CompleteAnswer {
   /** Undefined if it calls tools, or is empty. */
   readonly text: string | undefined;
 }
 
-/** The end of a call. */
 export interface CallEnd extends CompleteAnswer {
   /** `error`: the answer is an error, of the upstream or of Precis, or its stream ends with one. */
   readonly how: AnswerEnd;
@@ -87,10 +85,7 @@ export interface CallListener {
   settled?(call: SettledCall): void;
   /** The caller's answer begins. Its headers may still be changed. */
   begins?(head: Head, report: Report): void;
-  /**
-   * A successful answer is complete, if it is read. The last event of a stream has not gone out
-   * yet.
-   */
+  /** A successful answer that is read has ended. The last event of a stream is not sent yet. */
   completes?(answer: CompleteAnswer): void;
   /** Called once, however the call ends. The runtime waits for the work that it returns. */
   ended?(end: CallEnd): void | Promise<void>;

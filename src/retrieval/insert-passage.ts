@@ -30,7 +30,6 @@ export function insertDefinitionOf(name: InsertName): FunctionTool<InsertName> {
   );
 }
 
-/** What has become of a passage. */
 export type Inserted = 'kept' | 'known' | 'too_many';
 
 const schema = z.object({ content: z.string().trim().min(1) });

@@ -58,7 +58,6 @@ export function readList(json: string): Result<RefFilter, string> {
   return parseArguments(json || '{}', schema, '{}, or query or tool as strings');
 }
 
-/** A content that may be listed. */
 export interface Listable {
   readonly ref: string;
   readonly tool: string;
@@ -69,13 +68,11 @@ export interface Listable {
   readonly within?: boolean;
 }
 
-/** Whether a content passes the filter. */
 export function isWanted({ tool, text }: Pick<Listable, 'tool' | 'text'>, filter: RefFilter): boolean {
   if (filter.tool !== undefined && filter.tool !== tool) return false;
   return filter.query === undefined || text.toLowerCase().includes(filter.query.toLowerCase());
 }
 
-/** What a list is of. */
 interface Looked {
   /** Transcripts of messages that are not listed, newest first. */
   readonly transcripts?: readonly string[];
@@ -85,12 +82,7 @@ interface Looked {
   readonly unlooked?: boolean;
 }
 
-/**
- * One line for each content: ref, tool, call, tokens, and how it begins. Notes say what is not
- * listed.
- *
- * @param listed the latest first
- */
+/** A line for each content, and notes on what is not listed. @param listed the latest first */
 export function describeRefs(
   listed: readonly Listable[],
   counter: Pick<TokenCounter, 'text'>,

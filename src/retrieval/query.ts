@@ -35,13 +35,11 @@ export interface QueryFault {
 export interface Answer {
   readonly text: string;
   readonly type: 'text/plain; charset=utf-8' | 'application/json';
-  /** Whether the answer was cut. */
   readonly truncated: boolean;
 }
 
 const WAYS = ['lines', 'grep', 'path'];
 
-/** The parameters of a query. */
 export const QUERY_PARAMETERS = [...WAYS, 'context'];
 
 /** Limits of a query (docs/design.md#5-routes). */
@@ -56,11 +54,7 @@ const LONGEST_ANSWER = 256 * 1024;
 
 const encoder = new TextEncoder();
 
-/**
- * Reads a query from the parameters `lines`, `grep` (with `context`) and `path`.
- *
- * @returns undefined if none of them is present
- */
+/** Undefined if none of `lines`, `grep` (with `context`) and `path` is present. */
 export function parseQuery(
   parameter: (name: string) => string | undefined,
 ): Result<Query | undefined, QueryFault> {
@@ -181,10 +175,7 @@ function grep(text: string, query: { text: string; context: number }, answer: Ca
 /** It is no part of the JSON after it. */
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
 
-/**
- * The value's own bytes, so that numbers keep their digits. Scans once, and keeps only the spans
- * along the path.
- */
+/** The value's own bytes: numbers keep their digits. Only spans along the path are kept. */
 function valueAt(stored: Uint8Array, steps: readonly (string | number)[]): Result<Answer, QueryFault> {
   const content = BYTE_ORDER_MARK.every((byte, at) => stored[at] === byte) ? stored.subarray(3) : stored;
   if (content.length > LARGEST_JSON_BYTES)
@@ -239,10 +230,7 @@ const LONG_LINE = 1_000;
 const AROUND = 300;
 const LEFT_OUT = '…';
 
-/**
- * The line, or the parts of a long one around each match; without a match, its beginning. `…` marks
- * omissions.
- */
+/** The line, or parts of a long one around each match, or its beginning. `…`: left out. */
 function windowsOf(line: string, text: string): string {
   if (line.length <= LONG_LINE) return line;
   const parts: string[] = [];

@@ -40,7 +40,6 @@ const KINDS: Readonly<Record<SearchKind, { found: string; query: string }>> = {
   },
 };
 
-/** What a search may reach. */
 const SCOPES = ['conversation', 'user'] as const;
 
 export type SearchScope = (typeof SCOPES)[number];
@@ -108,31 +107,21 @@ export interface Found extends ArchiveHit {
   readonly isPassage?: boolean;
 }
 
-/** What a search has found, best first. */
 export interface FoundHits extends Pick<ArchiveHits, 'meaning'> {
   readonly hits: readonly Found[];
 }
 
-/** An archive that can be searched. */
 export interface Searched {
   /** Null if nothing is stored of the conversation. @throws if storage fails */
   hits(words: string, limit: number): Promise<FoundHits | null>;
 }
 
-/**
- * The best hits; null if nothing is stored of the conversation.
- *
- * @throws if storage fails or takes too long
- */
+/** Null if nothing is stored of the conversation. @throws if storage fails or is too slow */
 export function findHits(archive: Searched, words: string): Promise<FoundHits | null> {
   return within(TIME_LIMITS.toolSearchMs, archive.hits(words, MOST_HITS));
 }
 
-/**
- * The result of a model's call. Never throws.
- *
- * @param failed logs why the archive did not answer
- */
+/** The result of a model's call. Never throws. @param failed logs why the archive did not answer */
 export async function answerSearch(
   args: string,
   archive: (scope: SearchScope) => Promise<Searched | undefined>,

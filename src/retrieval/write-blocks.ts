@@ -74,7 +74,6 @@ export interface BlockShelf {
   failed(error: unknown): void;
 }
 
-/** The result of a call. */
 export interface Written {
   readonly text: string;
   /** The result where there is no room for the block's text. */

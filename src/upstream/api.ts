@@ -46,7 +46,6 @@ const VERSION_HEADER = 'anthropic-version';
  */
 const AZURE_KEY_HEADER = 'api-key';
 
-/** How keys of Anthropic's begin. */
 const ANTHROPIC_KEY = /^sk-ant-/;
 
 export const OPENAI: UpstreamApi = {
@@ -129,10 +128,7 @@ export function replaceKey(headers: Headers, key: string, api: UpstreamApi): voi
   else api.setKey(headers, key);
 }
 
-/**
- * All keys of a request, of which one may be a key of the deployment: the API's own first. The
- * other one is never sent.
- */
+/** All keys of a request: one may be the deployment's. The API's own first; no other is sent. */
 export function keysIn(headers: Headers, { keyIn }: Pick<UpstreamApi, 'keyIn'>): string[] {
   const keys = [keyIn(headers), bearerToken(headers), ownKey(headers)];
   return [...new Set(keys.filter((key) => key !== undefined))];

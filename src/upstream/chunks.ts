@@ -9,10 +9,7 @@ export interface Chunks {
   finish?(): void;
 }
 
-/**
- * How much a read may take, in bytes. A read that takes that much is followed by a longer one,
- * since each costs the same.
- */
+/** In bytes. A full read is followed by a longer one, since each costs the same. */
 const SHORTEST_READ = 4 * 1024;
 const LONGEST_READ = 64 * 1024;
 

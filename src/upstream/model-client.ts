@@ -26,7 +26,6 @@ interface CallLimits {
   readonly longestAnswer: number;
 }
 
-/** Why there is no answer. */
 export interface ModelFault {
   /** `over_limit`: the limits of the caller have kept it from being sent. */
   readonly code: 'timeout' | 'unreachable' | 'rate_limited' | 'upstream_error' | 'refused' | 'over_limit';

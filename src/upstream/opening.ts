@@ -48,7 +48,6 @@ export async function openAnswer(
 interface Looker {
   /** Returns true once it has seen enough. */
   push(chunk: Uint8Array): boolean;
-  /** The stream has ended. */
   end(): void;
 }
 

@@ -104,10 +104,7 @@ export interface UpstreamAccount {
   readonly isVendor?: boolean;
   /** The deployer's key, which replaces the caller's; absent if callers bring their own. */
   readonly apiKey?: string;
-  /**
-   * Extra headers that callers of the deployer's key may send, in lower case. A trailing `*`
-   * matches any suffix.
-   */
+  /** Further headers that its callers may send, in lower case. A trailing `*` matches any end. */
   readonly forwardedHeaders?: readonly string[];
 }
 

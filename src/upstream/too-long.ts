@@ -17,7 +17,6 @@ export interface TooLong {
   readonly limit?: number;
   /** Whether the limit includes the answer. */
   readonly withAnswer: boolean;
-  /** Tokens of this prompt. */
   readonly prompt?: number;
   /** Whether the server may have read less than the whole prompt, and not say so. */
   readonly mayBeCut?: true;
@@ -25,10 +24,7 @@ export interface TooLong {
   readonly answer?: number;
 }
 
-/**
- * Whether a status says that something in the request is refused. 429 is about rates; 401, 403 and
- * 404 are about the caller.
- */
+/** Whether something in the request is refused. 429 is about rates, 401 to 404 about callers. */
 export function isOfRequest(status: number): boolean {
   return status === 400 || status === 413 || status === 422;
 }
@@ -64,10 +60,7 @@ const CODES = codeNames(
 const LARGE_CODE = codeName('request_too_large');
 const OF_TOKENS = /\btokens?\b|\bcontext\b/i;
 
-/**
- * Codes and types that only say that something is wrong. With them, with numeric codes and with
- * none, the words decide.
- */
+/** They only say that something is wrong: with these, numbers or none, the words decide. */
 const GENERIC = codeNames(
   'error',
   'None', // LiteLLM
@@ -133,9 +126,7 @@ const WORDS = [
   /litellm\.contextwindowexceedederror/, // LiteLLM
 ].map(anyCase);
 
-/**
- * Phrases for a limit of the prompt alone. All other limits are windows, which include the answer.
- */
+/** Phrases for a limit of the prompt alone. All others are windows, with the answer. */
 const OF_THE_PROMPT = anyCase(
   /maximum prompt length|configured limit|input token count|prompt token count|range of input length|exceeds (?:the )?maximum (?:allowed )?(?:input )?length|max input tokens|max_(?:num|prompt)_tokens|max size:|inputs must have/,
 );
@@ -353,9 +344,7 @@ function collect(value: unknown, statement: Statement, depth: number): void {
   for (const name of WITH_WORDS) if (Object.hasOwn(fields, name)) collect(fields[name], statement, depth - 1);
 }
 
-/**
- * Splits a message into its words and the JSON error of another server that a gateway has appended.
- */
+/** A message's words, and the JSON error of another server that a gateway has appended. */
 function split(value: string): { words: string; inner?: unknown } {
   const start = value.indexOf('{');
   const words = value.slice(0, Math.max(0, start));

@@ -12,15 +12,12 @@
  * are written together when the answer has ended, however it ended; if the model searches, the
  * messages are written before.
  *
- * New messages are packed (`packing.ts`), the packs written (`sealed-bucket.ts`), and the messages
- * added to the index (`rows.ts`). A writer that a deletion has overtaken is refused, even if
- * another one has started over, and deletes its packs. A pack's name includes its conversation, so
- * no other conversation shares it.
+ * A writer that a deletion has overtaken is refused, even if another one has started over, and
+ * deletes its packs.
  *
  * The preamble is listed but not searched. An archive named by a hash holds all conversations with
- * the same opening; there the query only searches the keys of the request's own array. `search.ts`
- * ranks messages by id, and reads the texts of the best; `passage.ts` finds the words in them. A
- * search of the model or over MCP reads the index alone (`excerpt.ts`).
+ * the same opening; there the query only searches the keys of the request's own array. A search of
+ * the model or over MCP reads the index alone.
  */
 
 import { createHash } from 'node:crypto';
@@ -93,10 +90,7 @@ const ROW_LENGTH = 400;
 /** In characters. Callers can use any role. */
 const LONGEST_ROLE = 64;
 
-/**
- * Bytes of messages on a page, which must fit an isolate. A page may have fewer messages than asked
- * for.
- */
+/** In bytes: a page must fit an isolate, and may have fewer messages than asked for. */
 const LARGEST_PAGE = 8 * 1024 * 1024;
 
 /** What the index lacks: the whole message, or only its fields beside the answer's text. */
@@ -132,11 +126,7 @@ export class Archive {
     if (relied) await this.addMissing(entries, since);
   }
 
-  /**
-   * When messages were archived, in seconds since the epoch; null for those that were not.
-   *
-   * @throws if the object fails
-   */
+  /** In seconds since the epoch; null: not archived. @throws if the object fails */
   async times(keys: readonly string[]): Promise<readonly (number | null)[]> {
     return this.conversation.memory((stub) => stub.archive.archivedAt(keys));
   }
@@ -173,11 +163,7 @@ export class Archive {
     return true;
   }
 
-  /**
-   * Messages in the order they were archived; null if nothing is stored of the conversation.
-   *
-   * @throws if R2 or the object fails
-   */
+  /** In the order of archiving; null: nothing is stored. @throws if R2 or the object fails */
   async list(limit: number, after = 0): Promise<ArchivedMessages<number> | null> {
     const page = await this.conversation.memory((stub) =>
       stub.archive.page(after, { rows: limit, bytes: LARGEST_PAGE }),
@@ -253,11 +239,7 @@ export class Archive {
     return digest !== undefined && (digest === '' || !lacksFields(entry, digest));
   }
 
-  /**
-   * Adds written messages to the index, in order.
-   *
-   * @returns false if the conversation was deleted
-   */
+  /** Indexes written messages, in order. @returns false if the conversation was deleted */
   private async index(generation: string, rows: readonly ArchiveRow[]): Promise<boolean> {
     const lengthOf = ({ text, role }: ArchiveRow): number => (text?.length ?? 0) + role.length + ROW_LENGTH;
     for (const some of portions(rows, LARGEST_CALL, lengthOf))
@@ -289,10 +271,7 @@ export class Archive {
   }
 }
 
-/**
- * The beginning of a pack's name. It includes the conversation, so that conversations share no
- * packs and each can be deleted with its own.
- */
+/** The beginning of a pack's name, with the conversation, so that none shares its packs. */
 function nameOf(pack: Pack<ArchiveEntry>, { tenant, name }: ArchivedConversation): string {
   const digest = createHash('sha256').update(packBytes(pack)).digest('hex');
   return `archive_${tenant.seal(`archive:${digest}:${name}`)}`;

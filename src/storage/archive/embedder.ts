@@ -18,10 +18,7 @@ export interface Embedder {
   readonly model: string;
   /** In bytes of UTF-8. */
   readonly longestText: number;
-  /**
-   * The vectors of texts, in their order: all with as many dimensions, of finite numbers that are
-   * not all 0.
-   */
+  /** In the order of the texts: equal dimensions, finite numbers that are not all 0. */
   embed(
     texts: readonly string[],
     timeoutMs: number,

@@ -26,7 +26,6 @@ interface Place {
   readonly token: number;
   /** In tokens. */
   readonly length: number;
-  /** The index of the word. */
   readonly word: number;
 }
 
@@ -107,12 +106,7 @@ function beginsSentence(text: string, start: number, before: number | undefined)
   return at < start - 1 && (text[at] === '.' || text[at] === ':');
 }
 
-/**
- * The token with which the best passage begins. Of equal ones, the first.
- *
- * @param size in tokens
- * @param words their number
- */
+/** The first token of the best passage; the first of equals. @param size in tokens */
 export function bestStart({ starts, sentences, places }: Found, size: number, words: number): number {
   const atPlace = new Window(places, size, words);
   const atSentence = new Window(places, size, words);

@@ -11,7 +11,6 @@
 import { AMONG, insertInto, type LazyTables, type MemoryTables, type StoredPart } from '../tables.ts';
 import { VectorRows } from './vector-rows.ts';
 
-/** A message to add. */
 export interface ArchiveRow {
   readonly key: string;
   /** Its index in the array that it came with. */
@@ -64,7 +63,6 @@ export interface ArchivePage<Next> {
   readonly next: Next | null;
 }
 
-/** The searchable text of a message. */
 export interface ArchivedText {
   readonly text: string;
   /** Seconds since the epoch. */
@@ -117,10 +115,7 @@ export class ArchiveRows implements StoredPart {
     return this.own.exists();
   }
 
-  /**
-   * The messages that are missing, or only known from answers. All keys are one parameter of one
-   * query.
-   */
+  /** The messages that are missing, or only known from answers. */
   lacking(keys: readonly string[]): Lacking[] {
     if (!this.exists()) return keys.map((_, index) => ({ index, answerDigest: null }));
     return this.own.all(
@@ -141,7 +136,6 @@ export class ArchiveRows implements StoredPart {
     );
   }
 
-  /** The number of messages. */
   count(): number {
     return this.own.value<number>('SELECT count(*) FROM archive_messages') ?? 0;
   }
@@ -192,11 +186,7 @@ export class ArchiveRows implements StoredPart {
     return true;
   }
 
-  /**
-   * Messages in the order of archiving; null without a memory.
-   *
-   * @param after the id of the last one on the page before, or 0
-   */
+  /** In the order of archiving; null without a memory. @param after the last id before, or 0 */
   page(after: number, limits: PageLimits): ArchivePage<number> | null {
     if (!this.tables.exists()) return null;
     const found = this.own.all<ArchivedRow>(

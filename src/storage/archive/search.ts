@@ -68,7 +68,6 @@ interface Range {
   readonly limit: number;
 }
 
-/** A message that was found. */
 interface Ranked extends Scored {
   readonly id: number;
 }
@@ -197,11 +196,7 @@ export class ArchiveSearch {
     );
   }
 
-  /**
-   * Some messages with their texts, one by one, in the order of their ids.
-   *
-   * @param columns of `archive_messages m`
-   */
+  /** Messages with their texts, in the order of the ids. @param columns of `archive_messages m` */
   private *shown<Columns extends object>(
     ids: readonly number[],
     columns: string,

@@ -47,7 +47,6 @@ export function wordsOf(words: string): readonly (readonly string[])[] {
 
 interface Word {
   readonly text: string;
-  /** See `Token.folded`. */
   readonly tokens: readonly string[];
 }
 

@@ -194,10 +194,7 @@ export class MemoryChain implements StoredPart {
     this.writer.reportCompleted(version.memory_id);
   }
 
-  /**
-   * @returns the version for the boundary: this one, or one that existed before
-   * @throws RangeError if the text is too long
-   */
+  /** @returns the boundary's version, maybe an earlier one @throws RangeError if it is too long */
   complete({ memoryId, lineage }: Claimed, written: Written): Memory {
     assertFits(written.text);
     this.lineages.saveHealth(lineage, HEALTHY);
@@ -247,10 +244,7 @@ export class MemoryChain implements StoredPart {
     return this.rows.row(this.writer.keepDigest(request, lineage, baseMemoryId, digest));
   }
 
-  /**
-   * The longest version that may serve. The first answer for a round holds for all its requests,
-   * until one asks anew.
-   */
+  /** The longest version. The first answer holds for the whole round, until one asks anew. */
   find(request: FindRequest): Found {
     const { strategyHash, boundaries, round, anew } = request;
     if (round && anew) this.pins.release(round.hash, strategyHash);
@@ -273,19 +267,15 @@ export class MemoryChain implements StoredPart {
     };
   }
 
-  /**
-   * Sets the hash up to which a round's digest reaches, unless it is set; empty means no digest.
-   */
+  /** Sets, once, the hash up to which a round's digest reaches; empty means no digest. */
   pinDigest(round: string, strategyHash: string, hash: string): void {
     this.pins.pinDigest(round, strategyHash, hash);
   }
 
-  /** Whether a version ends at a boundary. */
   endsAt(memoryId: number, { prefixHash }: Boundary): boolean {
     return this.rows.row(memoryId).prefix_hash === prefixHash;
   }
 
-  /** See `Lineages`. */
   lineageOf(request: TextRequest): string {
     return this.lineages.of(request);
   }

@@ -9,9 +9,7 @@ import type { LazyTables } from '../tables.ts';
 import type { RunEvents } from './run-events.ts';
 import type { ConversationTables } from './tables.ts';
 
-/**
- * A session made from a hash holds many conversations. What is known stays, so no more are added.
- */
+/** A session made from a hash holds many conversations. Beyond this, none is added. */
 const MOST = 100;
 
 /** An event comes after its answer, and the next request may be faster. In milliseconds. */
@@ -27,7 +25,6 @@ const SCHEMA = `
   );
 `;
 
-/** A request whose move waits. */
 export interface WaitingRequest {
   /** The prefix hash of its array. */
   readonly point: string;
@@ -35,7 +32,6 @@ export interface WaitingRequest {
   readonly lifetimeMs: number;
   /** When it came, in milliseconds since the epoch. */
   readonly since: number;
-  /** Whether its view is sent. */
   readonly isSent: boolean;
 }
 

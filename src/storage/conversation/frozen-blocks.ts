@@ -6,9 +6,7 @@ import type { MemoryBlock } from '../../memory/strategy/block-text.ts';
 import { AMONG, type LazyTables } from '../tables.ts';
 import type { ConversationTables } from './tables.ts';
 
-/**
- * Frozen blocks kept, about the newest ones. A session made from a hash holds many conversations.
- */
+/** The newest that are kept. A session made from a hash holds many conversations. */
 const KEPT = 2_000;
 
 const TABLE = 'frozen_blocks';

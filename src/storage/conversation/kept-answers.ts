@@ -72,7 +72,6 @@ export interface AnswerToKeep extends Pick<NewAnswer, 'tokens' | 'bytes' | 'bloc
 /** The `goneWith` of an answer that was never sent again: none was made together with it. */
 export const NEVER_KEPT = 0;
 
-/** What has become of an answer. */
 export interface AnswerVerdict {
   /** What is kept of it; null: nothing. */
   readonly kept: StoredAnswer | null;
@@ -80,7 +79,6 @@ export interface AnswerVerdict {
   readonly isOthers: boolean;
 }
 
-/** The columns of a `StoredAnswer`. */
 const COLUMNS = 'kept_id AS id, size, tokens, bytes, blocks, gone_with AS goneWith';
 
 /** What there is of an answer that is not kept. */

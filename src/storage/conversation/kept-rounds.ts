@@ -38,10 +38,7 @@ const SCHEMA = `
 export interface StoredRounds extends Omit<KeptRounds, 'message'> {
   /** The objects with their messages, one per round; empty if these are no longer kept. */
   readonly names: readonly string[];
-  /**
-   * When they leave all views, in milliseconds since the epoch; null while they are within the
-   * bounds.
-   */
+  /** When they leave all views, in milliseconds; null while they are within the bounds. */
   readonly goneAt: number | null;
 }
 
@@ -58,7 +55,6 @@ export interface NewRounds extends Omit<StoredRounds, 'goneAt'> {
   readonly until: number;
 }
 
-/** What has become of rounds. */
 export interface RoundsVerdict {
   /** Those that are kept of the answer, which may be another request's; null: none. */
   readonly kept: StoredRounds | null;

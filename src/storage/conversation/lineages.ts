@@ -53,11 +53,7 @@ export class Lineages {
     return this.find([...bases, boundary], round) ?? ownHash(round) ?? boundary.prefixHash;
   }
 
-  /**
-   * Notes that a lineage is in use, by a round if there is one. There must be tables.
-   *
-   * @param now in milliseconds
-   */
+  /** Notes a use, by a round if there is one. There must be tables. @param now in milliseconds */
   use(lineage: string, round: RoundHashes | undefined, now: number): void {
     if (lineage === NAMED) return;
     const hash = ownHash(round);

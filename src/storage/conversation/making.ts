@@ -15,7 +15,6 @@ const DROPPED = { state: 'dropped' } as const;
 
 export type Dropped = typeof DROPPED;
 
-/** A text, as its maker sees it. */
 interface Text<Value> {
   /** Whether it is still wanted. A deletion drops it, and nothing of it may be stored. */
   isWanted(): boolean;
@@ -49,10 +48,7 @@ export class Making<Key, Value> {
     return this.held === 0 || this.held + bytes <= MOST_HELD;
   }
 
-  /**
-   * @param bytes of its material
-   * @param make ends the text. One that it has not ended when it settles is dropped
-   */
+  /** @param bytes of its material @param make one that it has not ended by then is dropped */
   begin(key: Key, bytes: number, make: (text: Text<Value>) => Promise<void>): Promise<Value | Dropped> {
     const text = Promise.withResolvers<Value | Dropped>();
     this.texts.set(key, text);

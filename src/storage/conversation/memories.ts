@@ -63,9 +63,7 @@ export interface TextRequest {
    * `conversation`: any of the same strategy.
    */
   readonly exclusive: 'boundary' | 'conversation';
-  /**
-   * Index of the first message in the material. Without a base that reaches it, nothing is made.
-   */
+  /** The first message in the material. Without a base that reaches it, nothing is made. */
   readonly from: number;
   /**
    * The round that asks, if it has called `find` before. `find` pins nothing while there are no
@@ -126,7 +124,6 @@ export type TextAnswer =
   /** Its base, or the whole conversation, was deleted meanwhile. */
   | { readonly state: 'gone' };
 
-/** What has become of a wanted version. */
 export type TextState = TextAnswer['state'];
 
 /** The summary for a row. */
@@ -155,7 +152,6 @@ export interface Failure {
   readonly isOutage?: boolean;
 }
 
-/** What has become of a text. */
 export interface WrittenText {
   readonly made: Result<Written, Failure>;
   readonly usage: TokenUsage;
@@ -179,10 +175,7 @@ export interface Found {
   /** Whether this round uses another memory than the previous one. */
   readonly moved: boolean;
   readonly health: HealthState;
-  /**
-   * The hashes up to which the digests of this and the previous round reach. Empty: no digest;
-   * null: not decided.
-   */
+  /** Up to which hashes this and the previous round's digests reach. Empty: none; null: not yet. */
   readonly digest: { readonly here: string | null; readonly before: string | null };
   /** Whether no summary is made, since the requests never continue each other. Absent: no. */
   readonly unlinked?: boolean;
@@ -212,7 +205,6 @@ export interface Settings {
 }
 
 export interface Overview extends Immutable<Omit<z.output<typeof overviewSchema>, 'memories'>> {
-  /** Whether anything is stored. */
   readonly exists: boolean;
   readonly settings: Settings;
   /** The newest versions, newest first. */
@@ -243,7 +235,6 @@ export interface ConversationNumbers extends SummaryNumbers {
 
 /** The summaries of a conversation in numbers, and what it has cost. */
 export interface SummaryNumbers {
-  /** Whether anything is stored. */
   readonly exists: boolean;
   /** The worst of its lineages. */
   readonly health: HealthState;
@@ -340,7 +331,6 @@ export function isNewestMade({ health, memories }: Pick<Overview, 'health' | 'me
   return !isFailing && (memories[0] === undefined || memories[0].status === 'completed');
 }
 
-/** Whether a degraded conversation must wait. */
 export function isResting({ state, retryAt }: Health, now: number): boolean {
   return state === 'degraded' && now < retryAt;
 }

@@ -49,10 +49,7 @@ import { ConversationTables } from './tables.ts';
 import { type EndedText, type TextProgress, Texts } from './texts.ts';
 import { UseReports } from './use-reports.ts';
 
-/**
- * @param Material the input of a text. It holds the caller's key, so it stays in memory and is
- *   neither stored nor logged
- */
+/** @param Material the input of a text: see `ConversationApi` */
 export abstract class ConversationMemoryObject<Material>
   extends SavedObject
   implements ConversationApi<Material>
@@ -78,7 +75,7 @@ export abstract class ConversationMemoryObject<Material>
     { tables: this.tables, state: this.values, bills: this.bills },
     {
       ...this.common,
-      logName: () => this.logName(),
+      logName: () => logNameOf(this.ctx.id.name ?? ''),
       settled: (summary) => this.deployer.settled(summary),
       healthChanged: (...health) => this.deployer.healthChanged(...health),
       making: () => this.made.keys(),
@@ -140,7 +137,7 @@ export abstract class ConversationMemoryObject<Material>
 
   private readonly sums = new SumReports({
     sums: () => this.sumsToReport(),
-    report: (sums) => this.reportSums(sums),
+    report: (sums) => this.atTenant((stub, name) => stub.noteSums(name, sums)),
     setAlarm: (at) => this.ctx.storage.setAlarm(at),
     ...this.common,
   });
@@ -400,10 +397,6 @@ export abstract class ConversationMemoryObject<Material>
     return this.uses.writing(() => (isLate() ? late : work()));
   }
 
-  private logName(): string {
-    return logNameOf(this.ctx.id.name ?? '');
-  }
-
   /** Whether anything is stored, memory or not. */
   private exists(): boolean {
     return this.tables.exists() || this.hasRecords();
@@ -422,10 +415,6 @@ export abstract class ConversationMemoryObject<Material>
 
   private async report(): Promise<void> {
     await this.atTenant((stub, name) => stub.note(name, []));
-  }
-
-  private reportSums(sums: ConversationSums): Promise<void> {
-    return this.atTenant((stub, name) => stub.noteSums(name, sums));
   }
 
   private async atTenant<Result>(

@@ -20,7 +20,6 @@ export class ConversationState implements StoredPart {
     };
   }
 
-  /** Whether a caller has set anything. */
   hasSettings(): boolean {
     const { memory_strategy, memory_injection } = this.settings();
     return memory_strategy !== null || memory_injection !== null;

@@ -9,9 +9,7 @@ import { type Log, logCaught } from '../../log.ts';
 import type { SumsByDay } from '../../memory/run/day-sums.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
 
-/** What a conversation's object reports. */
 export interface ConversationSums {
-  /** How many requests it had. */
   readonly requests: number;
   /** Net savings in nanodollars; null if they are not known. */
   readonly net: number | null;
@@ -44,7 +42,6 @@ export class SumReports {
   private readonly ports: SumReportsPorts;
   /** When the sums were last reported in this life of the object, in milliseconds since 1970. */
   private reportedAt = Number.NEGATIVE_INFINITY;
-  /** Whether an alarm is set. */
   private isDue = false;
   /** Whether anything has changed since then. Another life of the object may know of more. */
   private hasChanged = true;
@@ -57,7 +54,6 @@ export class SumReports {
     this.ports = ports;
   }
 
-  /** The sums have changed. */
   changed(): void {
     this.hasChanged = true;
     const { now, waitUntil } = this.ports;

@@ -52,7 +52,6 @@ interface Claiming {
   readonly ended: Promise<EndedText | Dropped> | undefined;
 }
 
-/** A version to be made. */
 interface Order<Material> {
   readonly request: TextRequest;
   readonly material: Material;
@@ -71,7 +70,6 @@ interface TextPorts<Material> {
    * @throws StoreError
    */
   writing<Result>(since: number, late: Result, work: () => Result): Promise<Result>;
-  /** Makes a text of its material. */
   write(material: Material, base: Memory | null, progress: TextProgress): Promise<WrittenText>;
   publish(material: Material, text: string): Promise<void>;
   /** Milliseconds since the epoch. */

@@ -18,16 +18,11 @@ import {
   type Written,
 } from './memories.ts';
 
-/** Services that the chain needs. */
 export interface ChainPorts {
   readonly log: (level: 'debug' | 'info' | 'warn', message: string, fields?: LogFields) => void;
   /** See `logNameOf`. */
   readonly logName: () => string;
-  /**
-   * Called for every summary that was written or has failed.
-   *
-   * @param ms how long a written one took
-   */
+  /** Called for every summary that was written or has failed. */
   readonly settled?: (summary: SettledSummary) => void;
   readonly healthChanged?: (before: HealthState, health: HealthState) => void;
   /** The rows that this object makes now. */
@@ -69,7 +64,6 @@ export class MemoryWriter {
     return memoryId;
   }
 
-  /** Counts another attempt. */
   retry(memoryId: number, error: string): void {
     this.table.change(
       'UPDATE memories SET attempts = attempts + 1, error = ? WHERE memory_id = ?',
@@ -78,12 +72,10 @@ export class MemoryWriter {
     );
   }
 
-  /** Gives a claimed row another base. */
   rebase(memoryId: number, base: Memory): void {
     this.set(memoryId, { base_memory_id: base.memory_id, base_end_seq: base.end_sequence });
   }
 
-  /** Completes a claimed row. */
   complete(memoryId: number, written: Written): void {
     this.set(memoryId, this.columnsOfWritten(written));
     this.reportCompleted(memoryId);

@@ -14,7 +14,6 @@ interface Family {
   readonly buckets?: readonly number[];
 }
 
-/** All of them, by name. */
 export const families = {
   memory_compaction_items_total: {
     help: 'Items that the views of requests to a model have left out or replaced, each once, by type of edit.',

@@ -6,7 +6,6 @@ import type { ObjectCaller, RegisterStub } from '../objects.ts';
 /** Keys of no tenant between two tenants: the cursor of the sweep, and a look at the bucket. */
 const MOST_LOOKS = 8;
 
-/** Where tenants are known. */
 interface TenantSources {
   readonly bucket: R2Bucket;
   readonly register: ObjectCaller<RegisterStub>;

@@ -12,7 +12,6 @@ import {
 } from '../../memory/strategy/block-text.ts';
 import { AMONG, type LazyTables, type Tables } from '../tables.ts';
 
-/** The most blocks of a tenant. */
 export const MOST_BLOCKS = 100;
 
 /** Versions kept of each block, the newest ones. */
@@ -138,7 +137,6 @@ export class BlockRows {
     return this.count() === 0;
   }
 
-  /** Deletes all blocks. */
   clear(): void {
     this.table.drop();
   }

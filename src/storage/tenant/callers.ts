@@ -66,7 +66,6 @@ export interface SeenTenants {
 
 type CallerRow = Omit<RegisteredCaller, 'limits'> & { readonly limits: string | null };
 
-/** The columns of a `SeenTenant`. */
 const SEEN = 'tenant, first_seen AS firstSeen, last_seen AS lastSeen';
 
 export class CallerRows {
@@ -117,11 +116,7 @@ export class CallerRows {
     this.tables.change(`DELETE FROM seen_tenants WHERE tenant ${AMONG}`, tenants);
   }
 
-  /**
-   * A page of tenants by their id.
-   *
-   * @param after the last one of the page before; empty: from the first
-   */
+  /** By their id. @param after the last one of the page before; empty: from the first */
   seen(after: string, most: number): SeenTenant[] {
     return this.tables.all<SeenTenant>(
       `SELECT ${SEEN} FROM seen_tenants WHERE tenant > ? ORDER BY tenant LIMIT ?`,
@@ -130,11 +125,7 @@ export class CallerRows {
     );
   }
 
-  /**
-   * The tenants that were seen since a time, the last seen first, and how many they are.
-   *
-   * @param since in milliseconds
-   */
+  /** The last seen first, and how many they are. @param since in milliseconds */
   seenSince(since: number, most: number): SeenTenants {
     const all = this.tables.all<SeenTenant & { count: number }>(
       `SELECT ${SEEN}, count(*) OVER () AS count FROM seen_tenants

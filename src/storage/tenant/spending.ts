@@ -19,9 +19,7 @@ import {
 } from '../../memory/money/spending.ts';
 import type { LazyTables, Tables } from '../tables.ts';
 
-/**
- * After this time a call whose end was lost counts as spent, as it was estimated. In milliseconds.
- */
+/** A call whose end was lost counts as estimated after this time, in milliseconds. */
 export const RESERVED_MS = 30 * MINUTE_MS;
 
 /** So long after that its end still sets the sums right. In milliseconds. */
@@ -50,7 +48,6 @@ const SCHEMA = `
   CREATE TABLE IF NOT EXISTS caller_state (state TEXT NOT NULL, since INTEGER NOT NULL);
 `;
 
-/** A call that wants to be sent. */
 export interface Reservation extends Spend {
   /** Unique. */
   readonly id: string;

@@ -109,7 +109,6 @@ export class UsageRows {
     return `(SELECT 0 AS conversation_id, ${SUMS.map((name) => `NULL AS ${name}`).join(', ')} WHERE 0)`;
   }
 
-  /** Sets the sums of a conversation. */
   set(id: number, sums: ConversationSums): void {
     const { requests, net, lastRequest, model, paid, lastStatus, agent, days } = sums;
     const oldest = dayOf(this.tables.now()) - KEPT_DAYS + 1;
@@ -187,7 +186,6 @@ export class UsageRows {
     );
   }
 
-  /** Forgets a conversation. */
   delete(id: number): void {
     this.sums.change('DELETE FROM conversation_sums WHERE conversation_id = ?', id);
     this.tables.change(`DELETE FROM day_sums WHERE conversation_id = ?1 AND ${DAYS}`, id);
