@@ -7,6 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { type Behaviour, behave } from '../../../tools/upstream/behaviours.ts';
 import { linesAbout } from '../../support/conversations/conversations.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
+import { inTurn, ofTurn } from '../../support/deployment/in-turn.ts';
 
 type Json = Record<string, unknown>;
 
@@ -168,42 +169,49 @@ function callerOf(dialect: Dialect, stream: boolean, strategy: unknown) {
 
 const COMPACT = { mode: 'compact', token_budget: 3_000, compact_keep: 1 };
 
-describe.each(Object.entries(DIALECTS))('thinking that an upstream binds, %s', (_, dialect) => {
-  const signatures = (view: readonly Json[] = []) => view.flatMap(dialect.signatures);
+inTurn(
+  Object.entries(DIALECTS),
+  ([name]) => `thinking that an upstream binds, ${name}`,
+  ([, dialect]) => {
+    const signatures = (view: readonly Json[] = []) => view.flatMap(dialect.signatures);
 
-  it.each([false, true])('is left out once it is refused, and from then on (stream: %s)', async (stream) => {
-    const send = callerOf(dialect, stream, COMPACT);
-    const { status, text, views, warnings, list } = await send();
+    it.each(ofTurn(0, [false, true]))(
+      'is left out once it is refused, and from then on (stream: %s)',
+      async (stream) => {
+        const send = callerOf(dialect, stream, COMPACT);
+        const { status, text, views, warnings, list } = await send();
 
-    expect([status, views.length]).toEqual([200, 2]);
-    expect(text).not.toContain('Invalid');
-    expect(signatures(views[0])).toHaveLength(TOPICS.length);
-    expect(signatures(views[1])).toEqual([]);
-    expect(JSON.stringify(views[1])).not.toContain('I should read it.');
-    expect(warnings).toContain('thinking_dropped');
-    expect(text).toContain('"thinking_dropped"');
+        expect([status, views.length]).toEqual([200, 2]);
+        expect(text).not.toContain('Invalid');
+        expect(signatures(views[0])).toHaveLength(TOPICS.length);
+        expect(signatures(views[1])).toEqual([]);
+        expect(JSON.stringify(views[1])).not.toContain('I should read it.');
+        expect(warnings).toContain('thinking_dropped');
+        expect(text).toContain('"thinking_dropped"');
 
-    const again = await send(dialect.step(list, 'g'));
-    expect([again.status, again.views.length]).toEqual([200, 1]);
-    expect(signatures(again.views[0])).toEqual([]);
-    expect(again.warnings).toContain('thinking_dropped');
-  });
+        const again = await send(dialect.step(list, 'g'));
+        expect([again.status, again.views.length]).toEqual([200, 1]);
+        expect(signatures(again.views[0])).toEqual([]);
+        expect(again.warnings).toContain('thinking_dropped');
+      },
+    );
 
-  it('is forwarded as it is where nothing changes', async () => {
-    const { status, views, warnings } = await callerOf(dialect, false, 'none')();
-    expect([status, views.length, warnings]).toEqual([200, 1, null]);
-    expect(signatures(views[0])).toHaveLength(TOPICS.length);
-  });
+    it('is forwarded as it is where nothing changes', async () => {
+      const { status, views, warnings } = await callerOf(dialect, false, 'none')();
+      expect([status, views.length, warnings]).toEqual([200, 1, null]);
+      expect(signatures(views[0])).toHaveLength(TOPICS.length);
+    });
 
-  it('is refused to the caller in mode none', async () => {
-    const send = callerOf(dialect, false, 'none');
-    const { list } = await send();
-    const { status, text, views } = await send([user('One more.'), ...dialect.step(list.slice(2), 'h')]);
-    expect(views).toHaveLength(1);
-    expect(text).toContain('Invalid `signature`');
-    expect(status).toBe(views[0] && dialect.refused && 'type' in dialect.refused ? 400 : 200);
-  });
-});
+    it('is refused to the caller in mode none', async () => {
+      const send = callerOf(dialect, false, 'none');
+      const { list } = await send();
+      const { status, text, views } = await send([user('One more.'), ...dialect.step(list.slice(2), 'h')]);
+      expect(views).toHaveLength(1);
+      expect(text).toContain('Invalid `signature`');
+      expect(status).toBe(views[0] && dialect.refused && 'type' in dialect.refused ? 400 : 200);
+    });
+  },
+);
 
 describe('an upstream that refuses thinking', () => {
   it('is answered with its first error if it also refuses the request without', async () => {

@@ -7,6 +7,7 @@ import { type Behaviour, behave } from '../../../tools/upstream/behaviours.ts';
 import { refsIn } from '../../support/clients/agent-caller.ts';
 import { rows } from '../../support/clients/agent-run.ts';
 import { deploy, KEY } from '../../support/deployment/deployment.ts';
+import { inTurn } from '../../support/deployment/in-turn.ts';
 import { until } from '../../support/deployment/polling.ts';
 import { overProtocols } from '../../support/deployment/protocol.ts';
 import { uncaughtIn } from '../../support/deployment/watched-worker.ts';
@@ -105,15 +106,19 @@ async function leave(times: number, fields: object, headers?: Record<string, str
 const closed = () => until('the connection is closed', () => deployment.lastChat().closed);
 
 overProtocols('an upstream that falls silent', deployment, () => {
-  describe.each(FORMS)('with $name', ({ fields, headers }) => {
-    it.each(PLACES)('%s, leaves no error uncaught', async (_, behaviour, stream) => {
-      deployment.upstream.next(behaviour, behaviour);
-      await ask({ ...fields, stream }, headers);
-      await closed();
-      await leave(2, { ...fields, stream }, headers);
-      await closed();
-    });
-  });
+  inTurn(
+    FORMS,
+    ({ name }) => `with ${name}`,
+    ({ fields, headers }) => {
+      it.each(PLACES)('%s, leaves no error uncaught', async (_, behaviour, stream) => {
+        deployment.upstream.next(behaviour, behaviour);
+        await ask({ ...fields, stream }, headers);
+        await closed();
+        await leave(2, { ...fields, stream }, headers);
+        await closed();
+      });
+    },
+  );
 
   /** Calls our tool with the ref in its view. */
   const fetches: Behaviour = (request, response, recorded) => {

@@ -16,6 +16,7 @@ import {
   webSearch,
 } from '../../support/conversations/hosted-items.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
+import { inBothForms, ofTurn } from '../../support/deployment/in-turn.ts';
 
 /** How the upstream names an item that it refuses. */
 type Naming = (index: number, item: Item) => object;
@@ -94,7 +95,7 @@ const conversation = [
   asks('Go on.'),
 ];
 
-describe.each([false, true])('hosted tools’ outputs (streamed: %s)', (stream) => {
+inBothForms('hosted tools’ outputs', (stream) => {
   it('leave the view, and their refs give them back', async () => {
     const { ask, get } = callerOf();
     const { text, memory, views } = await ask(conversation, stream);
@@ -178,30 +179,33 @@ const calls =
     void behave({ type: 'answer', toolCalls: [call] }, request, response, recorded);
   };
 
-it.each([false, true])('a model finds and fetches a hosted output (streamed: %s)', async (stream) => {
-  const before = deployment.upstream.requests.length;
-  deployment.upstream.next(
-    calls('list_refs', () => ({ tool: 'web_search' })),
-    calls('retrieve_ref', (last) => ({ ref: last.split(' ', 1)[0] })),
-    { type: 'answer', content: 'Found.' },
-  );
-  const { text } = await callerOf().ask(conversation, stream, {
-    memory_strategy: {
-      mode: 'auto',
-      token_budget: 3_000,
-      compact_keep: 1,
-      min_reclaim_tokens: 0,
-      compact_retrieval: 'tool',
-    },
-  });
-  expect(text).toBe('Found.');
-  const bodies = deployment.upstream.requests
-    .slice(before)
-    .flatMap(({ body }) => (body?.input ? [body.input] : []));
-  const [, listed, fetched] = bodies.map((input) => String((input as Item[]).at(-1)?.output));
-  expect(listed).toMatch(/^ref_[a-z2-7]{26} web_search \(call_id=ws_b\), \d+ tokens: .+$/);
-  expect(fetched).toContain(OUTPUTS.web_search?.slice(0, 200));
-});
+it.each(ofTurn(1, [false, true]))(
+  'a model finds and fetches a hosted output (streamed: %s)',
+  async (stream) => {
+    const before = deployment.upstream.requests.length;
+    deployment.upstream.next(
+      calls('list_refs', () => ({ tool: 'web_search' })),
+      calls('retrieve_ref', (last) => ({ ref: last.split(' ', 1)[0] })),
+      { type: 'answer', content: 'Found.' },
+    );
+    const { text } = await callerOf().ask(conversation, stream, {
+      memory_strategy: {
+        mode: 'auto',
+        token_budget: 3_000,
+        compact_keep: 1,
+        min_reclaim_tokens: 0,
+        compact_retrieval: 'tool',
+      },
+    });
+    expect(text).toBe('Found.');
+    const bodies = deployment.upstream.requests
+      .slice(before)
+      .flatMap(({ body }) => (body?.input ? [body.input] : []));
+    const [, listed, fetched] = bodies.map((input) => String((input as Item[]).at(-1)?.output));
+    expect(listed).toMatch(/^ref_[a-z2-7]{26} web_search \(call_id=ws_b\), \d+ tokens: .+$/);
+    expect(fetched).toContain(OUTPUTS.web_search?.slice(0, 200));
+  },
+);
 
 describe.each([
   [false, false],

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { Report } from '../../../src/memory/plan/report.ts';
 import { linesAbout } from '../../support/conversations/conversations.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
+import { inBothForms } from '../../support/deployment/in-turn.ts';
 
 type Json = Record<string, unknown>;
 
@@ -105,7 +106,7 @@ async function warned(ask: ReturnType<typeof callerOf>, times: number, stream: b
   return warnings;
 }
 
-describe.each([false, true])('instructions that no cache holds (streamed: %s)', (stream) => {
+inBothForms('instructions that no cache holds', (stream) => {
   it.each([{}, { conversation_id: 'named' }])('are reported after three answers, in %o', async (named) => {
     cached = 0;
     const warnings = await warned(callerOf(named), 7, stream);

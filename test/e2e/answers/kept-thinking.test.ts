@@ -1,6 +1,6 @@
 /** Conversations with a model that binds its thinking, by every gateway, through moves. */
 import OpenAI from 'openai';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Behaviour } from '../../../tools/upstream/behaviours.ts';
 import { blocksIn, type Dialect } from '../../../tools/upstream/bound-thinking.ts';
 import { type SigningModel, signingModel } from '../../../tools/upstream/signing-model.ts';
@@ -11,7 +11,7 @@ import {
   workingModel,
 } from '../../support/clients/thinking-agent.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
-import { inTurn } from '../../support/deployment/in-turn.ts';
+import { inTurn, ofTurn } from '../../support/deployment/in-turn.ts';
 
 type Json = Record<string, unknown>;
 
@@ -80,7 +80,7 @@ inTurn(
       expect(sent().some(({ body }) => blocksIn(body).length > 1)).toBe(true);
     });
 
-    it.each([true, false])(
+    it.each(ofTurn(0, [true, false]))(
       'is never refused after Precis’s rounds, kept or not (keep_rounds: %s)',
       async (keep_rounds) => {
         const memory_strategy = {
@@ -235,32 +235,36 @@ inTurn(
   },
 );
 
-describe.each([true, false])('all that Precis sends for a caller (keep_rounds: %s)', (keep_rounds) => {
-  const named = { safety_identifier: 'a weigher', user: 'u' };
-  const settings = { reasoning: { effort: 'high' }, text: { verbosity: 'low', format: { type: 'text' } } };
-  it.each<[what: string, strategy: Json]>([
-    ['rounds', { mode: 'compact', token_budget: 12_000, low_watermark_pct: 0.5 }],
-    ['rounds and summaries', { mode: 'auto', token_budget: 8_000, context_window_tokens: 12_000 }],
-  ])('has the same tools, effort, format and user from the first request on, through %s', async (_, of) => {
-    const memory_strategy = { ...of, compact_retrieval: 'tool', keep_rounds };
-    const fields = { model: 'gpt-6.2-sol', ...named, ...settings, memory_strategy };
-    const { agent, sent } = agentOf('responses', 'in turn', fields);
-    const answers: Answered[] = [];
-    for (let turn = 31; turn <= 35; turn++)
-      answers.push(...(await agent.turn(`What does number ${turn} weigh?`)));
+inTurn(
+  [true, false],
+  (keep_rounds) => `all that Precis sends for a caller (keep_rounds: ${keep_rounds})`,
+  (keep_rounds) => {
+    const named = { safety_identifier: 'a weigher', user: 'u' };
+    const settings = { reasoning: { effort: 'high' }, text: { verbosity: 'low', format: { type: 'text' } } };
+    it.each<[what: string, strategy: Json]>([
+      ['rounds', { mode: 'compact', token_budget: 12_000, low_watermark_pct: 0.5 }],
+      ['rounds and summaries', { mode: 'auto', token_budget: 8_000, context_window_tokens: 12_000 }],
+    ])('has the same tools, effort, format and user from the first request on, through %s', async (_, of) => {
+      const memory_strategy = { ...of, compact_retrieval: 'tool', keep_rounds };
+      const fields = { model: 'gpt-6.2-sol', ...named, ...settings, memory_strategy };
+      const { agent, sent } = agentOf('responses', 'in turn', fields);
+      const answers: Answered[] = [];
+      for (let turn = 31; turn <= 35; turn++)
+        answers.push(...(await agent.turn(`What does number ${turn} weigh?`)));
 
-    expect(answers.some(isMove)).toBe(true);
-    const rounds = answers.reduce((sum, { memory }) => sum + (memory.retrieval?.rounds ?? 0), 0);
-    expect(rounds).toBeGreaterThan(1);
-    const bodies = sent().map(({ body }) => body);
-    expect(bodies).toHaveLength(answers.length + rounds);
-    const kept = bodies.map(({ model, tools, reasoning, text, safety_identifier, user }) =>
-      JSON.stringify({ model, tools, reasoning, text, safety_identifier, user }),
-    );
-    expect(new Set(kept)).toEqual(new Set([kept[0]]));
-    expect(kept[0]).toContain('"retrieve_ref"');
-    expect(bodies[0]).toMatchObject({ ...settings, safety_identifier: 'a weigher' });
-    // So nothing was dropped that Precis has sent.
-    expect([model.refused, model.dropped]).toEqual([0, 0]);
-  });
-});
+      expect(answers.some(isMove)).toBe(true);
+      const rounds = answers.reduce((sum, { memory }) => sum + (memory.retrieval?.rounds ?? 0), 0);
+      expect(rounds).toBeGreaterThan(1);
+      const bodies = sent().map(({ body }) => body);
+      expect(bodies).toHaveLength(answers.length + rounds);
+      const kept = bodies.map(({ model, tools, reasoning, text, safety_identifier, user }) =>
+        JSON.stringify({ model, tools, reasoning, text, safety_identifier, user }),
+      );
+      expect(new Set(kept)).toEqual(new Set([kept[0]]));
+      expect(kept[0]).toContain('"retrieve_ref"');
+      expect(bodies[0]).toMatchObject({ ...settings, safety_identifier: 'a weigher' });
+      // So nothing was dropped that Precis has sent.
+      expect([model.refused, model.dropped]).toEqual([0, 0]);
+    });
+  },
+);

@@ -14,6 +14,7 @@ import { step } from '../../support/conversations/chat.ts';
 import { linesAbout } from '../../support/conversations/conversations.ts';
 import { askByClient } from '../../support/deployment/asked-by-client.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
+import { ofTurn } from '../../support/deployment/in-turn.ts';
 import { deployMessages } from '../../support/deployment/messages-deployment.ts';
 import { overProtocols } from '../../support/deployment/protocol.ts';
 
@@ -267,15 +268,18 @@ describe('a local server of Messages', () => {
     },
   );
 
-  it.each([false, true])('learns from an answer that it has cut short, streamed: %s', async (stream) => {
-    const key = keyOf();
-    messagesDeployment.upstream.next((recorded, response) =>
-      send(response, recorded.body, cutAnswer(recorded, WINDOW - 500)),
-    );
-    const response = await messagesDeployment.post({ ...asking, stream }, key);
-    await response.text();
-    expect(messagesDeployment.upstream.messages()).toHaveLength(stream ? 1 : 2);
-    const { memory } = await messagesDeployment.ask(asking, key);
-    expect(memory.warnings).toContain('limit_learned');
-  });
+  it.each(ofTurn(0, [false, true]))(
+    'learns from an answer that it has cut short, streamed: %s',
+    async (stream) => {
+      const key = keyOf();
+      messagesDeployment.upstream.next((recorded, response) =>
+        send(response, recorded.body, cutAnswer(recorded, WINDOW - 500)),
+      );
+      const response = await messagesDeployment.post({ ...asking, stream }, key);
+      await response.text();
+      expect(messagesDeployment.upstream.messages()).toHaveLength(stream ? 1 : 2);
+      const { memory } = await messagesDeployment.ask(asking, key);
+      expect(memory.warnings).toContain('limit_learned');
+    },
+  );
 });

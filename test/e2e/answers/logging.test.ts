@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { recording } from '../../../fixtures/recording.ts';
 import { deploy, KEY } from '../../support/deployment/deployment.ts';
+import { ofTurn } from '../../support/deployment/in-turn.ts';
 import { until } from '../../support/deployment/polling.ts';
 import { overProtocols } from '../../support/deployment/protocol.ts';
 
@@ -39,7 +40,7 @@ const edited = {
 };
 
 overProtocols('the line that is logged for a request', deployment, () => {
-  it.each([false, true])('says what was done, with stream: %s', async (stream) => {
+  it.each(ofTurn(0, [false, true]))('says what was done, with stream: %s', async (stream) => {
     let response: Response | undefined;
     const [line] = await logged(ANSWERED, async () => {
       response = await deployment.chat({ ...edited, stream });

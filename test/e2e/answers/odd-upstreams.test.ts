@@ -7,6 +7,7 @@ import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { conversationOf, linesAbout } from '../../support/conversations/conversations.ts';
 import { deploy, KEY } from '../../support/deployment/deployment.ts';
+import { inTurn } from '../../support/deployment/in-turn.ts';
 import { until } from '../../support/deployment/polling.ts';
 import { CHAT, overProtocols } from '../../support/deployment/protocol.ts';
 
@@ -55,28 +56,32 @@ async function outcomeOf(asked: Promise<Response>): Promise<unknown> {
 }
 
 overProtocols('an answer that stops', deployment, () => {
-  describe.each(REQUESTS)('with %s', (name, request) => {
-    const isRead = name === 'the report' || name === 'retrieval';
+  inTurn(
+    REQUESTS,
+    ([name]) => `with ${name}`,
+    ([name, request]) => {
+      const isRead = name === 'the report' || name === 'retrieval';
 
-    it.each([200, 400, 429])('F31: after its headers, with %i, is late', async (status) => {
-      deployment.upstream.next(answering(status, JSON_TYPE, () => undefined));
-      expect(await outcomeOf(deployment.wire(request))).toEqual([504, 'upstream_timeout']);
-      await until('the silent connection is closed', () => deployment.lastChat().closed);
-    });
+      it.each([200, 400, 429])('F31: after its headers, with %i, is late', async (status) => {
+        deployment.upstream.next(answering(status, JSON_TYPE, () => undefined));
+        expect(await outcomeOf(deployment.wire(request))).toEqual([504, 'upstream_timeout']);
+        await until('the silent connection is closed', () => deployment.lastChat().closed);
+      });
 
-    it.each([
-      ['half a body', '{"choices":[{"ind', {}],
-      ['half a body of a known length', '{"choices":[{"ind', { 'content-length': '1000' }],
-      ['a whole body that never ends', '{"id":"x","choices":[],"output":[]}', {}],
-    ])('F31: after %s breaks off, and does not end', async (_, body, headers) => {
-      deployment.upstream.next(
-        answering(200, { ...JSON_TYPE, ...headers }, (response) => response.write(body)),
-      );
-      const outcome = await outcomeOf(deployment.wire(request));
-      expect(outcome).toEqual(isRead ? [504, 'upstream_timeout'] : [200, 'broken']);
-      await until('the silent connection is closed', () => deployment.lastChat().closed);
-    });
-  });
+      it.each([
+        ['half a body', '{"choices":[{"ind', {}],
+        ['half a body of a known length', '{"choices":[{"ind', { 'content-length': '1000' }],
+        ['a whole body that never ends', '{"id":"x","choices":[],"output":[]}', {}],
+      ])('F31: after %s breaks off, and does not end', async (_, body, headers) => {
+        deployment.upstream.next(
+          answering(200, { ...JSON_TYPE, ...headers }, (response) => response.write(body)),
+        );
+        const outcome = await outcomeOf(deployment.wire(request));
+        expect(outcome).toEqual(isRead ? [504, 'upstream_timeout'] : [200, 'broken']);
+        await until('the silent connection is closed', () => deployment.lastChat().closed);
+      });
+    },
+  );
 });
 
 describe('an answer of another route that stops', () => {

@@ -8,6 +8,7 @@ import { eventsOf } from '../../../tools/upstream/response.ts';
 import { agentRun } from '../../support/clients/agent-run.ts';
 import { assistant, user } from '../../support/conversations/chat.ts';
 import { deploy, KEY } from '../../support/deployment/deployment.ts';
+import { ofTurn } from '../../support/deployment/in-turn.ts';
 import { until } from '../../support/deployment/polling.ts';
 
 // A late request for a summary would get the answer that a later test has queued.
@@ -73,7 +74,7 @@ describe('an agent over the Responses API, with answers in one piece and in stre
   );
 });
 
-describe.each([false, true])('an agent over the Responses API (streamed: %s)', (stream) => {
+describe.each(ofTurn(1, [false, true]))('an agent over the Responses API (streamed: %s)', (stream) => {
   it('has its old turns summarized', async () => {
     const words = Array.from({ length: 400 }, (_, at) => `word${at}`).join(' ');
     const input = Array.from({ length: 6 }, (_, turn) => [

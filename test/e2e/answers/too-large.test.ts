@@ -8,6 +8,7 @@ import { image } from '../../support/clients/agent-run.ts';
 import { assistant, calls, user } from '../../support/conversations/chat.ts';
 import { askByClient } from '../../support/deployment/asked-by-client.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
+import { ofTurn } from '../../support/deployment/in-turn.ts';
 import { deployMessages } from '../../support/deployment/messages-deployment.ts';
 import { overProtocols } from '../../support/deployment/protocol.ts';
 
@@ -98,7 +99,12 @@ async function ask(apiKey: string, messages: Json[], more: Json = {}): Promise<S
 
 overProtocols('a body that is too large', deployment, () => {
   describe.each(REFUSALS)('in the words of %s', (...words) => {
-    it.each([false, true])(
+    it.each(
+      ofTurn(
+        REFUSALS.findIndex(([one]) => one === words[0]),
+        [false, true],
+      ),
+    )(
       'is sent once more without its oldest images, and the limit is learned, streamed: %s',
       async (stream) => {
         refusal = words;
@@ -222,19 +228,22 @@ describe('a body of Messages that is too large', () => {
     response.end(JSON.stringify({ type: 'error', error: { type: 'request_too_large', message } }));
   };
 
-  it.each([false, true])('is sent once more without its oldest images, streamed: %s', async (stream) => {
-    const headers = { 'x-api-key': `sk-ant-${newKey()}` };
-    await messagesDeployment.ask(asking(1), headers);
-    messagesDeployment.upstream.next(refusing);
-    const response = await messagesDeployment.post({ ...asking(6), stream }, headers);
-    expect(response.status).toBe(200);
-    expect(response.headers.get('x-memory-trigger')).toBe('upstream_limit');
-    await response.text();
-    const [, refused, smaller] = messagesDeployment.upstream.messages();
-    expect(refused?.rawBody.length).toBeGreaterThan(LIMIT);
-    expect(smaller?.rawBody.length).toBeLessThanOrEqual(LIMIT);
-    const { memory } = await messagesDeployment.ask(asking(7), headers);
-    expect(memory.warnings).toContain('limit_learned');
-    expect(memory.bytes?.limit).toBe(LIMIT);
-  });
+  it.each(ofTurn(1, [false, true]))(
+    'is sent once more without its oldest images, streamed: %s',
+    async (stream) => {
+      const headers = { 'x-api-key': `sk-ant-${newKey()}` };
+      await messagesDeployment.ask(asking(1), headers);
+      messagesDeployment.upstream.next(refusing);
+      const response = await messagesDeployment.post({ ...asking(6), stream }, headers);
+      expect(response.status).toBe(200);
+      expect(response.headers.get('x-memory-trigger')).toBe('upstream_limit');
+      await response.text();
+      const [, refused, smaller] = messagesDeployment.upstream.messages();
+      expect(refused?.rawBody.length).toBeGreaterThan(LIMIT);
+      expect(smaller?.rawBody.length).toBeLessThanOrEqual(LIMIT);
+      const { memory } = await messagesDeployment.ask(asking(7), headers);
+      expect(memory.warnings).toContain('limit_learned');
+      expect(memory.bytes?.limit).toBe(LIMIT);
+    },
+  );
 });

@@ -8,7 +8,7 @@ import { assistant, result, step, system } from '../../support/conversations/cha
 import { linesAbout } from '../../support/conversations/conversations.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { collect } from '../../support/deployment/event-stream.ts';
-import { inTurn } from '../../support/deployment/in-turn.ts';
+import { inTurn, ofTurn } from '../../support/deployment/in-turn.ts';
 import type { WithMemory } from '../../support/deployment/memory-report.ts';
 import { until } from '../../support/deployment/polling.ts';
 import { overProtocols, PROTOCOLS } from '../../support/deployment/protocol.ts';
@@ -282,7 +282,7 @@ overProtocols("the upstream's own error", deployment, (protocol) => {
     headers: { 'x-said': encodeURIComponent(text.slice(0, 20)), 'retry-after': '3' },
   });
 
-  it.each([false, true])(
+  it.each(ofTurn(1, [false, true]))(
     'comes unchanged when the smaller view is too long too, streamed: %s',
     async (stream) => {
       deployment.upstream.next(refusing('first'), refusing('second'));
@@ -377,15 +377,18 @@ overProtocols("the upstream's own error", deployment, (protocol) => {
     expect(text).toBe(long);
   });
 
-  it.each([false, true])('ends with what came of it when it breaks off, streamed: %s', async (stream) => {
-    deployment.upstream.next({ type: 'break-off', status: 400, body: '{"error":' });
+  it.each(ofTurn(0, [false, true]))(
+    'ends with what came of it when it breaks off, streamed: %s',
+    async (stream) => {
+      deployment.upstream.next({ type: 'break-off', status: 400, body: '{"error":' });
 
-    const { response, text, asked } = await sendRaw(newKey(), 'compact', talk(8), { stream });
+      const { response, text, asked } = await sendRaw(newKey(), 'compact', talk(8), { stream });
 
-    expect(asked).toHaveLength(1);
-    expect([response.status, text]).toEqual([400, '{"error":']);
-    expect(response.headers.get('content-type')).toBe('application/json');
-  });
+      expect(asked).toHaveLength(1);
+      expect([response.status, text]).toEqual([400, '{"error":']);
+      expect(response.headers.get('content-type')).toBe('application/json');
+    },
+  );
 
   it('that breaks off is no error that a client tries again', async () => {
     deployment.upstream.next({ type: 'break-off', status: 400, body: '{"error":' });
@@ -398,7 +401,7 @@ overProtocols("the upstream's own error", deployment, (protocol) => {
     expect(deployment.chats()).toHaveLength(1);
   });
 
-  it.each([false, true])(
+  it.each(ofTurn(1, [false, true]))(
     'comes unchanged when the second ask gets no answer, streamed: %s',
     async (stream) => {
       deployment.upstream.next(refusing('first'), { type: 'drop' });
@@ -413,7 +416,7 @@ overProtocols("the upstream's own error", deployment, (protocol) => {
     },
   );
 
-  it.each([false, true])(
+  it.each(ofTurn(0, [false, true]))(
     'has an event of the view that it refused, if the second ask gets no answer, streamed: %s',
     async (stream) => {
       const key = newKey();

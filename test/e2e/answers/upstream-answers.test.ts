@@ -6,6 +6,7 @@ import { startUpstream } from '../../../tools/upstream/upstream.ts';
 import { COMPACT_OLD_TURNS, conversationOf, linesAbout } from '../../support/conversations/conversations.ts';
 import { saidStream } from '../../support/conversations/said-stream.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
+import { ofTurn } from '../../support/deployment/in-turn.ts';
 import { until } from '../../support/deployment/polling.ts';
 import { overProtocols } from '../../support/deployment/protocol.ts';
 
@@ -130,20 +131,23 @@ overProtocols('a redirect of the upstream', deployment, () => {
 });
 
 overProtocols('an answer that is compressed', deployment, (protocol) => {
-  it.each([true, false])('arrives readable, with the report asked for: %s', async (memory_report) => {
-    deployment.upstream.next({ type: 'gzip' });
+  it.each(ofTurn(1, [true, false]))(
+    'arrives readable, with the report asked for: %s',
+    async (memory_report) => {
+      deployment.upstream.next({ type: 'gzip' });
 
-    const response = await deployment.postTo(
-      '/v1/chat/completions',
-      { ...request, memory_report },
-      { 'accept-encoding': 'identity' },
-    );
+      const response = await deployment.postTo(
+        '/v1/chat/completions',
+        { ...request, memory_report },
+        { 'accept-encoding': 'identity' },
+      );
 
-    expect(response.headers.has('content-encoding')).toBe(false);
-    const answer = (await response.json()) as OpenAI.ChatCompletion;
-    expect(answer.choices[0]?.message.content).toBe('This is what the upstream has to say.');
-    expect('memory' in answer).toBe(memory_report);
-  });
+      expect(response.headers.has('content-encoding')).toBe(false);
+      const answer = (await response.json()) as OpenAI.ChatCompletion;
+      expect(answer.choices[0]?.message.content).toBe('This is what the upstream has to say.');
+      expect('memory' in answer).toBe(memory_report);
+    },
+  );
 
   it('arrives readable as a stream', async () => {
     const { open, words, close } = saidStream(protocol, ['all']);

@@ -4,12 +4,13 @@
  */
 import type { ServerResponse } from 'node:http';
 import type OpenAI from 'openai';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { type Behaviour, refuse, respond } from '../../../tools/upstream/behaviours.ts';
 import type { ResponseAnswer } from '../../../tools/upstream/response.ts';
 import { responsesViolations } from '../../../tools/upstream/strict-responses.ts';
 import { OPENAI_VERSIONS, openaiOf } from '../../support/clients/openai-versions.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
+import { inBothForms } from '../../support/deployment/in-turn.ts';
 
 type Json = Record<string, unknown>;
 
@@ -66,7 +67,7 @@ async function ask(apiKey: string, stream: boolean, more: Json = {}) {
 
 const reasoningIn = (items: unknown) => (items as Json[]).filter(({ type }) => type === 'reasoning');
 
-describe.each([false, true])('F22: a model that fetches (streamed: %s)', (stream) => {
+inBothForms('F22: a model that fetches', (stream) => {
   it.each<[string, Json]>([
     ['unasked', {}],
     ['with `store: false`', { store: false }],

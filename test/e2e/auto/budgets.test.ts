@@ -4,6 +4,7 @@ import { AgentCaller, brokenPrefixes } from '../../support/clients/agent-caller.
 import { rows } from '../../support/clients/agent-run.ts';
 import { toolTalk } from '../../support/conversations/tool-talk.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
+import { ofTurn } from '../../support/deployment/in-turn.ts';
 import { overProtocols } from '../../support/deployment/protocol.ts';
 
 const deployment = deploy({ summarizer: true });
@@ -11,7 +12,7 @@ const deployment = deploy({ summarizer: true });
 overProtocols('below its budget, mode auto', deployment, (protocol) => {
   const strategy = { mode: 'auto', token_budget: 100_000 };
 
-  it.each([false, true])(
+  it.each(ofTurn(1, [false, true]))(
     'leaves the body unchanged but for the usage asked of chat streams, and counts nothing (stream: %s)',
     async (stream) => {
       const elements = protocol.elements(toolTalk('apples', 5));
@@ -37,7 +38,7 @@ overProtocols('below its budget, mode auto', deployment, (protocol) => {
 overProtocols('what cannot be made to fit its budget', deployment, () => {
   const huge = { role: 'user', content: rows('a question', 1_500) };
 
-  it.each([false, true])('is sent all the same, with a warning (stream: %s)', async (stream) => {
+  it.each(ofTurn(0, [false, true]))('is sent all the same, with a warning (stream: %s)', async (stream) => {
     const memory_strategy = { mode: 'auto', token_budget: 4_000, min_reclaim_tokens: 0 };
     const caller = new AgentCaller(deployment, { memory_strategy, stream });
 

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { type Message, rows } from '../../support/clients/agent-run.ts';
 import { calls, result } from '../../support/conversations/chat.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
+import { ofTurn } from '../../support/deployment/in-turn.ts';
 import { overProtocols } from '../../support/deployment/protocol.ts';
 
 const deployment = deploy();
@@ -34,30 +35,39 @@ function reading(count: number, topic: string): Message[] {
 }
 
 overProtocols('a file that is read again as soon as it is gone', deployment, () => {
-  it.each([false, true])('is reported, and stays in every later view (stream: %s)', async (stream) => {
-    const topic = `apples ${stream}`;
-    const ask = (count: number) =>
-      deployment.ask({ messages: reading(count, topic), memory_strategy, stream });
-    const before = await ask(AGAIN);
-    expect(before.memory).not.toHaveProperty('misses');
-    const gone = before.memory.refs.find(({ tool_call_id }) => tool_call_id === 'call_0');
+  it.each(ofTurn(0, [false, true]))(
+    'is reported, and stays in every later view (stream: %s)',
+    async (stream) => {
+      const topic = `apples ${stream}`;
+      const ask = (count: number) =>
+        deployment.ask({ messages: reading(count, topic), memory_strategy, stream });
+      const before = await ask(AGAIN);
+      expect(before.memory).not.toHaveProperty('misses');
+      const gone = before.memory.refs.find(({ tool_call_id }) => tool_call_id === 'call_0');
 
-    for (let count = AGAIN + 1; count <= FILES.length; count++) {
-      const { memory, seen } = await ask(count);
-      expect(memory.misses).toEqual([
-        {
-          how: 'repeated',
-          message: 2 * (AGAIN + 1),
-          tool_name: 'read',
-          tool_call_id: `call_${AGAIN}`,
-          ref: gone?.ref,
-        },
+      for (let count = AGAIN + 1; count <= FILES.length; count++) {
+        const { memory, seen } = await ask(count);
+        expect(memory.misses).toEqual([
+          {
+            how: 'repeated',
+            message: 2 * (AGAIN + 1),
+            tool_name: 'read',
+            tool_call_id: `call_${AGAIN}`,
+            ref: gone?.ref,
+          },
+        ]);
+        const output = seen.body.messages.find(
+          ({ tool_call_id }: Message) => tool_call_id === `call_${AGAIN}`,
+        );
+        expect(output?.content).toBe(rows(`${topic}, ${MISSED}`, 15));
+      }
+      const { memory } = await ask(FILES.length);
+      const removed = new Set(memory.refs.map(({ tool_call_id }) => tool_call_id));
+      expect([AGAIN - 1, AGAIN, AGAIN + 1].map((at) => removed.has(`call_${at}`))).toEqual([
+        true,
+        false,
+        true,
       ]);
-      const output = seen.body.messages.find(({ tool_call_id }: Message) => tool_call_id === `call_${AGAIN}`);
-      expect(output?.content).toBe(rows(`${topic}, ${MISSED}`, 15));
-    }
-    const { memory } = await ask(FILES.length);
-    const removed = new Set(memory.refs.map(({ tool_call_id }) => tool_call_id));
-    expect([AGAIN - 1, AGAIN, AGAIN + 1].map((at) => removed.has(`call_${at}`))).toEqual([true, false, true]);
-  });
+    },
+  );
 });

@@ -1,9 +1,10 @@
 import type { ServerResponse } from 'node:http';
 import type OpenAI from 'openai';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { type Behaviour, respond } from '../../../tools/upstream/behaviours.ts';
 import { lines, result, user } from '../../support/conversations/chat.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
+import { inBothForms, ofTurn } from '../../support/deployment/in-turn.ts';
 import type { WithMemory } from '../../support/deployment/memory-report.ts';
 import { overProtocols } from '../../support/deployment/protocol.ts';
 
@@ -89,7 +90,7 @@ const unmarked = (items: readonly Json[]): string[] =>
     ),
   );
 
-describe.each([false, true])('encrypted reasoning of old turns (streamed: %s)', (stream) => {
+inBothForms('encrypted reasoning of old turns', (stream) => {
   it('leaves the views of a model that bills it, and the upstream takes them', async () => {
     const { input, reports, views } = await play(8, stream);
     const last = views.at(-1) ?? [];
@@ -156,20 +157,23 @@ const BY_WISH = {
 };
 
 overProtocols('reasoning of old turns as text', deployment, (protocol) => {
-  it.each([false, true])('leaves the view if the caller asks for it (stream: %s)', async (stream) => {
-    deployment.upstream.next({ type: 'answer' });
-    const { memory, headers, seen } = await deployment.ask({ memory_strategy: BY_WISH, stream, messages });
+  it.each(ofTurn(1, [false, true]))(
+    'leaves the view if the caller asks for it (stream: %s)',
+    async (stream) => {
+      deployment.upstream.next({ type: 'answer' });
+      const { memory, headers, seen } = await deployment.ask({ memory_strategy: BY_WISH, stream, messages });
 
-    expect(headers.get('x-memory-applied')).toBe('clear_reasoning');
-    const [edit] = memory.applied_edits;
-    const { before = 0, after = 0 } = memory.tokens ?? {};
-    expect(edit).toEqual({ type: 'clear_reasoning', messages: 4, cleared_tokens: before - after });
-    expect(memory.refs).toEqual([]);
-    const expected = messages.map(({ reasoning_content: thought, ...message }, index) =>
-      index < 8 || thought === undefined ? message : { ...message, reasoning_content: thought },
-    );
-    expect(seen.body.messages).toEqual(protocol.read(expected));
-  });
+      expect(headers.get('x-memory-applied')).toBe('clear_reasoning');
+      const [edit] = memory.applied_edits;
+      const { before = 0, after = 0 } = memory.tokens ?? {};
+      expect(edit).toEqual({ type: 'clear_reasoning', messages: 4, cleared_tokens: before - after });
+      expect(memory.refs).toEqual([]);
+      const expected = messages.map(({ reasoning_content: thought, ...message }, index) =>
+        index < 8 || thought === undefined ? message : { ...message, reasoning_content: thought },
+      );
+      expect(seen.body.messages).toEqual(protocol.read(expected));
+    },
+  );
 
   it('stays unless the caller asks for it, and with a model that needs it', async () => {
     // The last request exceeds the budget. Without the long output, it is under it.

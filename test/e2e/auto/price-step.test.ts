@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { type Message, rows } from '../../support/clients/agent-run.ts';
 import { calls, result } from '../../support/conversations/chat.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
+import { ofTurn } from '../../support/deployment/in-turn.ts';
 import { overProtocols } from '../../support/deployment/protocol.ts';
 
 const STEP = { above: 6_000, input: 2, output: 1.5 };
@@ -35,7 +36,7 @@ overProtocols('a model with a step in its price', deployment, () => {
     return memory.tokens ?? { before: 0, after: 0, budget: null };
   };
 
-  it.each([false, true])('gets no request over it by default (stream: %s)', async (stream) => {
+  it.each(ofTurn(0, [false, true]))('gets no request over it by default (stream: %s)', async (stream) => {
     let longest = 0;
     for (let end = 1; end <= messages.length; end += 2) {
       const { before, after, budget } = await tokens(end, {}, stream);

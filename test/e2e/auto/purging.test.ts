@@ -3,6 +3,7 @@ import type { Report } from '../../../src/memory/plan/report.ts';
 import { tokensOf } from '../../support/clients/agent-caller.ts';
 import { type Message, rows } from '../../support/clients/agent-run.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
+import { ofTurn } from '../../support/deployment/in-turn.ts';
 import { overProtocols } from '../../support/deployment/protocol.ts';
 
 const deployment = deploy();
@@ -50,24 +51,27 @@ const strategy = {
 };
 
 overProtocols('mode auto purges the arguments of calls', deployment, () => {
-  it.each([false, true])('that failed, or that a later write replaces (stream: %s)', async (stream) => {
-    const response = await deployment.chat({ model, memory_strategy: strategy, stream, messages });
+  it.each(ofTurn(1, [false, true]))(
+    'that failed, or that a later write replaces (stream: %s)',
+    async (stream) => {
+      const response = await deployment.chat({ model, memory_strategy: strategy, stream, messages });
 
-    expect(response.status).toBe(200);
-    expect(response.headers.get('x-memory-applied')).toBe('compact');
-    await response.text();
-    const sent = argumentsIn(deployment.lastChat().body.messages);
-    const original = argumentsIn(messages);
-    const changed = Object.keys(original).filter((id) => sent[id] !== original[id]);
-    expect(changed).toEqual(['first', 'refused']);
-    for (const id of changed) {
-      const { _removed: marker, ...rest } = JSON.parse(sent[id] ?? '');
-      expect(rest).toEqual({});
-      const [, ref] = /reason=context_compaction; ref=(ref_[a-z2-7]{26})⟧$/.exec(marker) ?? [];
-      const kept = await deployment.fetch(`/v1/refs/${ref}`);
-      expect(await kept.text()).toBe(original[id]);
-    }
-  });
+      expect(response.status).toBe(200);
+      expect(response.headers.get('x-memory-applied')).toBe('compact');
+      await response.text();
+      const sent = argumentsIn(deployment.lastChat().body.messages);
+      const original = argumentsIn(messages);
+      const changed = Object.keys(original).filter((id) => sent[id] !== original[id]);
+      expect(changed).toEqual(['first', 'refused']);
+      for (const id of changed) {
+        const { _removed: marker, ...rest } = JSON.parse(sent[id] ?? '');
+        expect(rest).toEqual({});
+        const [, ref] = /reason=context_compaction; ref=(ref_[a-z2-7]{26})⟧$/.exec(marker) ?? [];
+        const kept = await deployment.fetch(`/v1/refs/${ref}`);
+        expect(await kept.text()).toBe(original[id]);
+      }
+    },
+  );
 
   it('and says so in its report', async () => {
     const response = await deployment.chat({

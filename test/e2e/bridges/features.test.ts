@@ -6,6 +6,7 @@ import { type Behaviour, behave, respond } from '../../../tools/upstream/behavio
 import type { RecordedRequest } from '../../../tools/upstream/recorded-request.ts';
 import { mapped } from '../../support/clients/mapped-answers.ts';
 import { assistant, lines, user } from '../../support/conversations/chat.ts';
+import { inTurn } from '../../support/deployment/in-turn.ts';
 import { deployMessages, MESSAGES_KEY } from '../../support/deployment/messages-deployment.ts';
 import {
   SUMMARIZER_KEY,
@@ -106,8 +107,9 @@ const APIS = [
   { api: 'messages', model: 'claude-sonnet-5-5', caller: MESSAGES_KEY },
 ] as const;
 
-describe.each(APIS.flatMap((one) => [false, true].map((stream) => ({ ...one, stream }))))(
-  'a conversation over $api (stream: $stream)',
+inTurn(
+  APIS.flatMap((one) => [false, true].map((stream) => ({ ...one, stream }))),
+  ({ api, stream }) => `a conversation over ${api} (stream: ${stream})`,
   ({ api, model, stream, caller }) => {
     const strategy = { ...AUTO, upstream_api: api };
     const fields = (id: string) => ({

@@ -6,11 +6,11 @@ import { type MessageAnswer, messageEvents, messageOf } from '../../../tools/ups
 import type { MessagesBehaviour } from '../../../tools/upstream/messages-upstream.ts';
 import type { RecordedRequest } from '../../../tools/upstream/recorded-request.ts';
 import { type Mapped, mapped } from '../../support/clients/mapped-answers.ts';
+import { inBothForms } from '../../support/deployment/in-turn.ts';
 import { deployMessages } from '../../support/deployment/messages-deployment.ts';
 
 type Json = Record<string, unknown>;
 
-const FORMS = [{ stream: false }, { stream: true }];
 /** Takes an effort, and thinks only if it is asked to. */
 const MODEL = 'claude-opus-4-8';
 /** Takes a budget and sampling, and no messages of the system. */
@@ -56,7 +56,7 @@ const tools = [{ type: 'function', function: look }];
 const sentTools = [{ name: 'look', description: 'Looks.', input_schema: schema }];
 const adaptive = { type: 'adaptive' };
 
-describe.each(FORMS)('a field of chat (stream: $stream)', ({ stream }) => {
+inBothForms('a field of chat', (stream) => {
   it.each<[row: string, chat: Json, body: Json, notices?: string[]]>([
     ['max_completion_tokens', { max_completion_tokens: 900 }, { max_tokens: 900 }],
     ['max_tokens', { max_tokens: 800 }, { max_tokens: 800 }],
@@ -378,7 +378,7 @@ const answers =
     response.end(JSON.stringify(messageOf(body, said)));
   };
 
-describe.each(FORMS)('an answer of Messages (stream: $stream)', ({ stream }) => {
+inBothForms('an answer of Messages', (stream) => {
   async function answer(behaviour: MessagesBehaviour, chat: Json = {}): Promise<Mapped> {
     deployment.upstream.next(behaviour);
     return mapped(await askFor({ stream, stream_options: { include_usage: true }, ...chat }));

@@ -3,6 +3,7 @@ import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import type { Report } from '../../../src/memory/plan/report.ts';
 import { assistant, result, system, user } from '../../support/conversations/chat.ts';
+import { FORMS, inTurn } from '../../support/deployment/in-turn.ts';
 import type { WithMemory } from '../../support/deployment/memory-report.ts';
 import { deployMessages, MESSAGES_KEY } from '../../support/deployment/messages-deployment.ts';
 
@@ -104,45 +105,46 @@ async function loop(steps: number, more: Json = {}) {
 /** Of a tool loop. */
 const STEPS = 30;
 
-describe.each([
-  ['whole', {}],
-  ['streamed', { stream: true, stream_options: { include_usage: true } }],
-])('chat over Messages, %s', (_, more) => {
-  it('keeps the thinking of each answer of a tool loop', async () => {
-    const { messages, reports } = await loop(STEPS, more);
-    const { message, finish_reason, usage, memory } = await ask([...messages, user('How far?')], more);
+inTurn(
+  FORMS,
+  ({ form }) => `chat over Messages, ${form}`,
+  ({ fields: more }) => {
+    it('keeps the thinking of each answer of a tool loop', async () => {
+      const { messages, reports } = await loop(STEPS, more);
+      const { message, finish_reason, usage, memory } = await ask([...messages, user('How far?')], more);
 
-    expect(message).toMatchObject(assistant('So far.'));
-    expect(finish_reason).toBe('stop');
-    expect(usage?.prompt_tokens).toBeGreaterThan(0);
-    expect(memory.upstream_api).toMatchObject({ api: 'messages', because: 'setting', kept_answers: STEPS });
-    expect(reports.map(({ upstream_api }) => upstream_api?.kept_answers ?? 0)).toEqual(
-      Array.from({ length: STEPS }, (__, step) => step),
-    );
-    const last = deployment.upstream.messages().at(-1);
-    expect(thinkingIn(last?.body as Json)).toBe(STEPS);
-    expect(last?.headers).toMatchObject({ 'x-api-key': MESSAGES_KEY, 'anthropic-version': '2023-06-01' });
-    expect(last?.headers).not.toHaveProperty('authorization');
-    // The upstream refuses thinking on another prefix.
-    expect(deployment.upstream.refusals).toEqual([]);
-    expect(deployment.openai.requests.filter(({ path }) => path.includes('completions'))).toEqual([]);
-  });
-
-  it('sends an answer that was edited in the plain form, and no later one with its thinking', async () => {
-    const { messages } = await loop(4, { ...more, user: 'edits' });
-    const edited = messages.map((message, index) =>
-      index === 2 ? assistant('I have looked myself.') : message,
-    );
-    const rest = edited.filter((__, index) => index !== 3);
-    const { message } = await ask([...rest, user('How far?')], {
-      ...more,
-      user: 'edits',
+      expect(message).toMatchObject(assistant('So far.'));
+      expect(finish_reason).toBe('stop');
+      expect(usage?.prompt_tokens).toBeGreaterThan(0);
+      expect(memory.upstream_api).toMatchObject({ api: 'messages', because: 'setting', kept_answers: STEPS });
+      expect(reports.map(({ upstream_api }) => upstream_api?.kept_answers ?? 0)).toEqual(
+        Array.from({ length: STEPS }, (__, step) => step),
+      );
+      const last = deployment.upstream.messages().at(-1);
+      expect(thinkingIn(last?.body as Json)).toBe(STEPS);
+      expect(last?.headers).toMatchObject({ 'x-api-key': MESSAGES_KEY, 'anthropic-version': '2023-06-01' });
+      expect(last?.headers).not.toHaveProperty('authorization');
+      // The upstream refuses thinking on another prefix.
+      expect(deployment.upstream.refusals).toEqual([]);
+      expect(deployment.openai.requests.filter(({ path }) => path.includes('completions'))).toEqual([]);
     });
 
-    expect(message?.content).toBe('So far.');
-    expect(thinkingIn(deployment.upstream.messages().at(-1)?.body as Json)).toBe(0);
-  });
-});
+    it('sends an answer that was edited in the plain form, and no later one with its thinking', async () => {
+      const { messages } = await loop(4, { ...more, user: 'edits' });
+      const edited = messages.map((message, index) =>
+        index === 2 ? assistant('I have looked myself.') : message,
+      );
+      const rest = edited.filter((__, index) => index !== 3);
+      const { message } = await ask([...rest, user('How far?')], {
+        ...more,
+        user: 'edits',
+      });
+
+      expect(message?.content).toBe('So far.');
+      expect(thinkingIn(deployment.upstream.messages().at(-1)?.body as Json)).toBe(0);
+    });
+  },
+);
 
 /** The share of all input but the first that was read from the cache. */
 function shareOf(usages: readonly { readonly read: number; readonly all: number }[]): number {

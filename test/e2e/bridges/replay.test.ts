@@ -10,6 +10,7 @@ import { sendJson } from '../../../tools/upstream/behaviours.ts';
 import { blocksIn } from '../../../tools/upstream/bound-thinking.ts';
 import type { MessageAnswer } from '../../../tools/upstream/message.ts';
 import { type Mapped, mapped } from '../../support/clients/mapped-answers.ts';
+import { ofTurn } from '../../support/deployment/in-turn.ts';
 import { deployMessages } from '../../support/deployment/messages-deployment.ts';
 
 type Json = Record<string, unknown>;
@@ -173,7 +174,7 @@ const MATRIX = [
     shape,
     model: () => ofMessages(of),
   })),
-].flatMap((one) => [false, true].map((stream) => ({ ...one, stream })));
+].flatMap((one, at) => ofTurn(at, [false, true]).map((stream) => ({ ...one, stream })));
 
 describe.each(MATRIX)('$shape over $api (stream: $stream)', ({ api, shape, model, stream }) => {
   const apiKey = 'sk-ant-the-key-of-a-client-that-replays';

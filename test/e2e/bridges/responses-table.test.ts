@@ -5,11 +5,11 @@ import { type Behaviour, refuse, sendJson } from '../../../tools/upstream/behavi
 import { type Mapped, mapped } from '../../support/clients/mapped-answers.ts';
 import { assistant, system } from '../../support/conversations/chat.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
+import { inBothForms } from '../../support/deployment/in-turn.ts';
 
 type Json = Record<string, unknown>;
 type Sends = Extract<Behaviour, (...given: never[]) => void>;
 
-const FORMS = [{ stream: false }, { stream: true }];
 const MODEL = 'gpt-6-astra';
 const ENCRYPTED = 'reasoning.encrypted_content';
 const LONG = 'x'.repeat(65);
@@ -51,7 +51,7 @@ const grammar = { definition: 'start: "a"', syntax: 'lark' };
 const format = { name: 'plan', description: 'A plan.', schema };
 const PNG = 'data:image/png;base64,AA==';
 
-describe.each(FORMS)('a field of chat (stream: $stream)', ({ stream }) => {
+inBothForms('a field of chat', (stream) => {
   it.each<[row: string, chat: Json, body: Json]>([
     ...Object.entries({
       metadata: { run: '7' },
@@ -388,7 +388,7 @@ const answers =
     else sendJson(response, { ...HEAD, status: 'completed', ...whole });
   };
 
-describe.each(FORMS)('an answer of Responses (stream: $stream)', ({ stream }) => {
+inBothForms('an answer of Responses', (stream) => {
   async function answer(behaviour: Behaviour, chat: Json = {}): Promise<Mapped> {
     deployment.upstream.next(behaviour);
     return mapped(await askFor({ stream, ...chat }));

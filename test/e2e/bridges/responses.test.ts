@@ -8,6 +8,7 @@ import { type BilledBody, Vendor } from '../../../tools/upstream/invoice.ts';
 import { eventsOf, type ResponseAnswer, responseOf } from '../../../tools/upstream/response.ts';
 import { result, system, user } from '../../support/conversations/chat.ts';
 import { deploy, KEY } from '../../support/deployment/deployment.ts';
+import { ofTurn } from '../../support/deployment/in-turn.ts';
 import type { WithMemory } from '../../support/deployment/memory-report.ts';
 
 type Json = Record<string, unknown>;
@@ -168,35 +169,38 @@ describe('a chat client whose model needs the Responses API', () => {
     }
   });
 
-  it.each([false, true])('reads as much of its cache as a native client (stream: %s)', async (stream) => {
-    await loop(12, { stream, conversation_id: `billed ${stream}`, memory_strategy: BRIDGED });
-    const bridged = shareOf(sent());
-    deployment.upstream.requests.length = 0;
-    const input: Json[] = [
-      system([{ type: 'input_text', text: INSTRUCTIONS }]),
-      user([{ type: 'input_text', text: `Look around, billed ${stream}.` }]),
-    ];
-    for (let step = 0; step < 12; step++) {
-      const [tool] = TOOLS;
-      const tools = [{ type: 'function', strict: false, ...tool?.function }];
-      const asked = { model: MODEL, tools, store: false, include: ['reasoning.encrypted_content'], input };
-      const response = await deployment.postTo(
-        '/v1/responses',
-        { ...asked, memory_strategy: 'none' },
-        { authorization: `Bearer ${KEY}` },
-      );
-      const { output } = (await response.json()) as { output: Json[] };
-      const called = output.filter(({ type }) => type === 'function_call');
-      const seen = called.map(({ call_id }) => ({
-        ...{ type: 'function_call_output', call_id, output: `Nothing at ${call_id}.` },
-      }));
-      input.push(...output, ...seen);
-    }
-    const native = shareOf(sent());
-    expect(bridged).toBeGreaterThan(0.5);
-    // Its items have ids and a status, which are read from the cache, too.
-    expect(bridged).toBeGreaterThan(native - 0.01);
-  });
+  it.each(ofTurn(1, [false, true]))(
+    'reads as much of its cache as a native client (stream: %s)',
+    async (stream) => {
+      await loop(12, { stream, conversation_id: `billed ${stream}`, memory_strategy: BRIDGED });
+      const bridged = shareOf(sent());
+      deployment.upstream.requests.length = 0;
+      const input: Json[] = [
+        system([{ type: 'input_text', text: INSTRUCTIONS }]),
+        user([{ type: 'input_text', text: `Look around, billed ${stream}.` }]),
+      ];
+      for (let step = 0; step < 12; step++) {
+        const [tool] = TOOLS;
+        const tools = [{ type: 'function', strict: false, ...tool?.function }];
+        const asked = { model: MODEL, tools, store: false, include: ['reasoning.encrypted_content'], input };
+        const response = await deployment.postTo(
+          '/v1/responses',
+          { ...asked, memory_strategy: 'none' },
+          { authorization: `Bearer ${KEY}` },
+        );
+        const { output } = (await response.json()) as { output: Json[] };
+        const called = output.filter(({ type }) => type === 'function_call');
+        const seen = called.map(({ call_id }) => ({
+          ...{ type: 'function_call_output', call_id, output: `Nothing at ${call_id}.` },
+        }));
+        input.push(...output, ...seen);
+      }
+      const native = shareOf(sent());
+      expect(bridged).toBeGreaterThan(0.5);
+      // Its items have ids and a status, which are read from the cache, too.
+      expect(bridged).toBeGreaterThan(native - 0.01);
+    },
+  );
 
   it('sends an answer in the plain form once its array is another one', async () => {
     const more = { conversation_id: 'forked' };

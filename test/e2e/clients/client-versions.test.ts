@@ -10,6 +10,7 @@ import type { Answer } from '../../../tools/upstream/completion.ts';
 import type { ResponseAnswer } from '../../../tools/upstream/response.ts';
 import { chatStream, OPENAI_VERSIONS, openaiOf } from '../../support/clients/openai-versions.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
+import { ofTurn } from '../../support/deployment/in-turn.ts';
 
 const deployment = deploy({ upstream: { strict: { jsonArguments: true } } });
 
@@ -36,9 +37,10 @@ const responds =
     respond(response, body, answer);
 
 describe.each(OPENAI_VERSIONS)('F17: the openai client of version %s', (version) => {
+  const at = OPENAI_VERSIONS.indexOf(version);
   const client = (): Promise<OpenAI> => openaiOf(version, { baseURL: `${deployment.url}/v1` });
 
-  describe.each([false, true])('over chat (streamed: %s)', (stream) => {
+  describe.each(ofTurn(at, [false, true]))('over chat (streamed: %s)', (stream) => {
     const ask = async (strategy: object | undefined): Promise<OpenAI.ChatCompletionMessage | undefined> => {
       const openai = await client();
       const body = {
@@ -63,7 +65,7 @@ describe.each(OPENAI_VERSIONS)('F17: the openai client of version %s', (version)
     });
   });
 
-  describe.each([false, true])('over the Responses API (streamed: %s)', (stream) => {
+  describe.each(ofTurn(at + 1, [false, true]))('over the Responses API (streamed: %s)', (stream) => {
     const ask = async (strategy: object | undefined, more: Json = {}): Promise<OpenAI.Responses.Response> => {
       const openai = await client();
       const body = {

@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { asResponses } from '../../../tools/upstream/items.ts';
 import { assistant, calls, step, user } from '../../support/conversations/chat.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
+import { ofTurn } from '../../support/deployment/in-turn.ts';
 import { overProtocols } from '../../support/deployment/protocol.ts';
 import { type Message, question, turn } from '../../support/deployment/summarizer.ts';
 
@@ -113,29 +114,32 @@ describe('a compaction', () => {
 });
 
 overProtocols('a result that comes late', deployment, () => {
-  it.each([false, true])('F25: brings nothing back that was trimmed (streamed: %s)', async (stream) => {
-    const asked: Message = calls(['slow', 'search']);
-    const early = [question('kiwis', 0), asked, ...conversation('kiwis', 9), question('kiwis', 10)];
-    const late: Message[] = [
-      ...early,
-      assistant('Wait.'),
-      { role: 'tool', tool_call_id: 'slow', content: 'At last.' },
-    ];
-    const ask = async (messages: Message[]) => {
-      const memory_strategy = { mode: 'trim', max_turns: 6, keep_last_n_turns: 2 };
-      const response = await deployment.chat({ model: 'gpt-4.1', stream, memory_strategy, messages });
-      await response.text();
-      const seen = deployment.lastChat().body.messages as Message[];
-      return { seen, frontier: response.headers.get('x-memory-frontier') };
-    };
+  it.each(ofTurn(1, [false, true]))(
+    'F25: brings nothing back that was trimmed (streamed: %s)',
+    async (stream) => {
+      const asked: Message = calls(['slow', 'search']);
+      const early = [question('kiwis', 0), asked, ...conversation('kiwis', 9), question('kiwis', 10)];
+      const late: Message[] = [
+        ...early,
+        assistant('Wait.'),
+        { role: 'tool', tool_call_id: 'slow', content: 'At last.' },
+      ];
+      const ask = async (messages: Message[]) => {
+        const memory_strategy = { mode: 'trim', max_turns: 6, keep_last_n_turns: 2 };
+        const response = await deployment.chat({ model: 'gpt-4.1', stream, memory_strategy, messages });
+        await response.text();
+        const seen = deployment.lastChat().body.messages as Message[];
+        return { seen, frontier: response.headers.get('x-memory-frontier') };
+      };
 
-    const before = await ask(early);
-    const after = await ask(late);
+      const before = await ask(early);
+      const after = await ask(late);
 
-    expect(before.seen.length).toBeLessThan(12);
-    expect(after.seen).toEqual([...before.seen, ...late.slice(-2)]);
-    expect(after.frontier).toBe('kept');
-  });
+      expect(before.seen.length).toBeLessThan(12);
+      expect(after.seen).toEqual([...before.seen, ...late.slice(-2)]);
+      expect(after.frontier).toBe('kept');
+    },
+  );
 });
 
 describe('a sealed item', () => {
@@ -143,7 +147,7 @@ describe('a sealed item', () => {
   const sealChat = async (messages: Message[]): Promise<Message[]> =>
     (await post('/v1/compact', { model: 'gpt-4.1', format: 'opaque', messages })).body.messages as Message[];
 
-  it.each([false, true])(
+  it.each(ofTurn(0, [false, true]))(
     'F28: of chat with tool calls is refused among items (streamed: %s)',
     async (stream) => {
       const input = await sealChat([question('nuts', 1), ...tools]);
@@ -157,7 +161,7 @@ describe('a sealed item', () => {
     },
   );
 
-  it.each([false, true])(
+  it.each(ofTurn(1, [false, true]))(
     'F28: of items with tool calls is refused in chat (streamed: %s)',
     async (stream) => {
       const [item] = (await compact([user('Hi.'), call(1)])).slice(-1);

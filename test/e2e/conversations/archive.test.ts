@@ -5,6 +5,7 @@ import { assistant, calls, system, user } from '../../support/conversations/chat
 import { callTool } from '../../support/deployment/call-tool.ts';
 import { settingsOf } from '../../support/deployment/conversation-settings.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
+import { inBothForms } from '../../support/deployment/in-turn.ts';
 import { until } from '../../support/deployment/polling.ts';
 
 type Params = OpenAI.Chat.ChatCompletionMessageParam;
@@ -53,7 +54,7 @@ function conversation() {
   return { id, path, fields, get, page, messages, archived, ask };
 }
 
-describe.each([false, true])('a conversation with an archive, streamed: %s', (stream) => {
+inBothForms('a conversation with an archive', (stream) => {
   it('is kept as it was sent and answered, each message once', async () => {
     const { ask, archived } = conversation();
     const first = [system('Be brief.'), user('One')];

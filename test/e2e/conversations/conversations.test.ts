@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type Call, choiceOf, settingsOf, statuses } from '../../support/deployment/conversation-settings.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
+import { ofTurn } from '../../support/deployment/in-turn.ts';
 import { until } from '../../support/deployment/polling.ts';
 import { overProtocols, PROTOCOLS } from '../../support/deployment/protocol.ts';
 import { question, startRollingSummarizer, Talk } from '../../support/deployment/rolling-summarizer.ts';
@@ -25,7 +26,7 @@ async function errorOf(response: Response): Promise<Record<string, unknown>> {
 
 const ask = choiceOf(deployment);
 
-describe.each(PROTOCOLS)('GET /v1/conversations/{id}/memory, over $name', (protocol) => {
+describe.each(ofTurn(0, PROTOCOLS))('GET /v1/conversations/{id}/memory, over $name', (protocol) => {
   deployment.over(protocol);
   it('says what is kept of a conversation', async () => {
     const id = newId();

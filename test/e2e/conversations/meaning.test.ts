@@ -8,6 +8,7 @@ import { startUpstream } from '../../../tools/upstream/upstream.ts';
 import { assistant, user } from '../../support/conversations/chat.ts';
 import { embeddingsAnswer } from '../../support/conversations/concepts.ts';
 import { deploy, KEY } from '../../support/deployment/deployment.ts';
+import { ofTurn } from '../../support/deployment/in-turn.ts';
 import { until } from '../../support/deployment/polling.ts';
 import { overProtocols } from '../../support/deployment/protocol.ts';
 
@@ -108,19 +109,22 @@ overProtocols('a search by meaning', deployment, (protocol) => {
     expect((await page('refund')).data.map(({ position }) => position)).toEqual([6, 2]);
   });
 
-  it.each([false, true])('finds it for the model, within its answer, streamed: %s', async (stream) => {
-    const { embedded, ask } = conversation();
-    await embedded();
-    const call = { id: 'call_1', name: 'search_memory', arguments: JSON.stringify({ query: PARAPHRASE }) };
-    deployment.upstream.next({ type: 'answer', toolCalls: [call] }, { type: 'answer', content: 'Found.' });
+  it.each(ofTurn(0, [false, true]))(
+    'finds it for the model, within its answer, streamed: %s',
+    async (stream) => {
+      const { embedded, ask } = conversation();
+      await embedded();
+      const call = { id: 'call_1', name: 'search_memory', arguments: JSON.stringify({ query: PARAPHRASE }) };
+      deployment.upstream.next({ type: 'answer', toolCalls: [call] }, { type: 'answer', content: 'Found.' });
 
-    const answer = await ask({ stream });
+      const answer = await ask({ stream });
 
-    expect(answer).toContain('Found.');
-    expect(answer).not.toContain('search_memory');
-    expect(results()).toEqual([`[2 user] ${FOUND}`]);
-    expect(JSON.stringify(deployment.lastChat().body.tools)).toContain('messages with a similar meaning');
-  });
+      expect(answer).toContain('Found.');
+      expect(answer).not.toContain('search_memory');
+      expect(results()).toEqual([`[2 user] ${FOUND}`]);
+      expect(JSON.stringify(deployment.lastChat().body.tools)).toContain('messages with a similar meaning');
+    },
+  );
 
   it('finds it over MCP', async () => {
     const { id, embedded } = conversation();

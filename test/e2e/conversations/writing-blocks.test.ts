@@ -1,10 +1,11 @@
 import type OpenAI from 'openai';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Report } from '../../../src/memory/plan/report.ts';
 import type { ToolCall } from '../../../tools/upstream/completion.ts';
 import { rows, tools } from '../../support/clients/agent-run.ts';
 import { assistant, result, system, user } from '../../support/conversations/chat.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
+import { inTurn } from '../../support/deployment/in-turn.ts';
 import type { WithMemory } from '../../support/deployment/memory-report.ts';
 import { overProtocols, PROTOCOLS } from '../../support/deployment/protocol.ts';
 
@@ -85,176 +86,180 @@ const FORMS = PROTOCOLS.flatMap((protocol) => [
   { form: 'a stream', over: protocol.name, ask: askStream, protocol },
 ]);
 
-describe.each(FORMS)('in $form, over $over, a model', ({ ask, protocol }) => {
-  deployment.over(protocol);
+inTurn(
+  FORMS,
+  ({ form, over }) => `in ${form}, over ${over}, a model`,
+  ({ ask, protocol }) => {
+    deployment.over(protocol);
 
-  it('appends to a block, and the caller sees nothing of it', async () => {
-    const label = newLabel();
-    await put(label, 'The team is small.');
-    deployment.upstream.next(
-      { type: 'answer', content: 'Hello ', toolCalls: [append(label, 'The user is Ann.')] },
-      { type: 'answer', content: 'Ann!' },
-    );
+    it('appends to a block, and the caller sees nothing of it', async () => {
+      const label = newLabel();
+      await put(label, 'The team is small.');
+      deployment.upstream.next(
+        { type: 'answer', content: 'Hello ', toolCalls: [append(label, 'The user is Ann.')] },
+        { type: 'answer', content: 'Ann!' },
+      );
 
-    const { message, memory } = await ask(label);
+      const { message, memory } = await ask(label);
 
-    expect(message.content).toBe('Hello Ann!');
-    expect(message.tool_calls ?? []).toEqual([]);
-    expect(await blockOf(label)).toMatchObject({
-      version: 2,
-      text: 'The team is small.\nThe user is Ann.',
+      expect(message.content).toBe('Hello Ann!');
+      expect(message.tool_calls ?? []).toEqual([]);
+      expect(await blockOf(label)).toMatchObject({
+        version: 2,
+        text: 'The team is small.\nThe user is Ann.',
+      });
+      expect(results()).toEqual([
+        `Written: ${label} has version 2.\n<memory_block label="${label}" version="2">\nThe team is small.\nThe user is Ann.\n</memory_block>`,
+      ]);
+      expect(memory).toMatchObject({
+        mode: 'none',
+        memory_blocks: { blocks: [{ label, version: 1 }], written: [{ label, version: 2 }] },
+        retrieval: { rounds: 1, refs: [] },
+      });
     });
-    expect(results()).toEqual([
-      `Written: ${label} has version 2.\n<memory_block label="${label}" version="2">\nThe team is small.\nThe user is Ann.\n</memory_block>`,
-    ]);
-    expect(memory).toMatchObject({
-      mode: 'none',
-      memory_blocks: { blocks: [{ label, version: 1 }], written: [{ label, version: 2 }] },
-      retrieval: { rounds: 1, refs: [] },
+
+    it('creates a block, and replaces in it, in the order of its calls', async () => {
+      const label = newLabel();
+      deployment.upstream.next(
+        {
+          type: 'answer',
+          toolCalls: [
+            append(label, 'Name: Ann'),
+            append(label, 'City: $& Rome'),
+            replace(label, 'Rome', 'Oslo'),
+            replace(label, 'Name: Ann\n', ''),
+          ],
+        },
+        { type: 'answer', content: 'Noted.' },
+      );
+
+      const { message, memory } = await ask(label);
+
+      expect(message.content).toBe('Noted.');
+      expect(await blockOf(label)).toMatchObject({ version: 4, text: 'City: $& Oslo' });
+      expect(memory?.memory_blocks?.written).toEqual([{ label, version: 4 }]);
     });
-  });
 
-  it('creates a block, and replaces in it, in the order of its calls', async () => {
-    const label = newLabel();
-    deployment.upstream.next(
-      {
-        type: 'answer',
-        toolCalls: [
-          append(label, 'Name: Ann'),
-          append(label, 'City: $& Rome'),
-          replace(label, 'Rome', 'Oslo'),
-          replace(label, 'Name: Ann\n', ''),
-        ],
-      },
-      { type: 'answer', content: 'Noted.' },
-    );
+    it('learns in words what can’t be written', async () => {
+      const label = newLabel();
+      const other = newLabel();
+      await put(label, 'x'.repeat(4_990));
+      await put(other, 'Not yours.');
+      deployment.upstream.next(
+        {
+          type: 'answer',
+          toolCalls: [
+            append(other, 'Mine.'),
+            append(label, 'more than fits'),
+            replace(label, 'nowhere', 'here'),
+            call('core_memory_append', '{"label":1}'),
+          ],
+        },
+        { type: 'answer', content: 'Sorry.' },
+      );
 
-    const { message, memory } = await ask(label);
+      const { message, memory } = await ask(label);
 
-    expect(message.content).toBe('Noted.');
-    expect(await blockOf(label)).toMatchObject({ version: 4, text: 'City: $& Oslo' });
-    expect(memory?.memory_blocks?.written).toEqual([{ label, version: 4 }]);
-  });
-
-  it('learns in words what can’t be written', async () => {
-    const label = newLabel();
-    const other = newLabel();
-    await put(label, 'x'.repeat(4_990));
-    await put(other, 'Not yours.');
-    deployment.upstream.next(
-      {
-        type: 'answer',
-        toolCalls: [
-          append(other, 'Mine.'),
-          append(label, 'more than fits'),
-          replace(label, 'nowhere', 'here'),
-          call('core_memory_append', '{"label":1}'),
-        ],
-      },
-      { type: 'answer', content: 'Sorry.' },
-    );
-
-    const { message, memory } = await ask(label);
-
-    expect(message.content).toBe('Sorry.');
-    expect(results()).toEqual([
-      expect.stringContaining(`There is no memory block "${other}" that you may write.`),
-      expect.stringContaining('would have 5005 characters, and may have 5000'),
-      expect.stringContaining('is not in'),
-      expect.stringContaining('label is not valid'),
-    ]);
-    expect(await blockOf(other)).toMatchObject({ version: 1, text: 'Not yours.' });
-    expect(await blockOf(label)).toMatchObject({ version: 1 });
-    expect(memory?.memory_blocks).not.toHaveProperty('written');
-  });
-
-  it('changes nothing that its view shows, before the frontier moves', async () => {
-    const label = newLabel();
-    const conversation = { conversation_id: label };
-    await put(label, 'One.');
-    deployment.upstream.next(
-      { type: 'answer', toolCalls: [append(label, 'Two.')] },
-      { type: 'answer', content: 'Noted.' },
-    );
-    await ask(label, conversation);
-    const [first] = deployment.chats();
-    const more = [...messages, assistant('Noted.'), user('Go on.')];
-    // It no longer sees that call, and notes the same once again.
-    deployment.upstream.next(
-      { type: 'answer', toolCalls: [append(label, 'Two.')] },
-      { type: 'answer', content: 'Noted.' },
-    );
-
-    const { memory } = await ask(label, { ...conversation, messages: more });
-
-    const second = deployment.chats()[2];
-    const before: Message[] = first?.body.messages;
-    const after: Message[] = second?.body.messages;
-    expect(after.slice(0, before.length)).toEqual(before);
-    expect(JSON.stringify(second?.body.tools)).toBe(JSON.stringify(first?.body.tools));
-    expect(await blockOf(label)).toMatchObject({ version: 2, text: 'One.\nTwo.' });
-    expect(memory?.memory_blocks).not.toHaveProperty('written');
-    const refreshed = await ask(label, {
-      ...conversation,
-      messages: more,
-      memory_blocks: { labels: [label], refresh: true },
+      expect(message.content).toBe('Sorry.');
+      expect(results()).toEqual([
+        expect.stringContaining(`There is no memory block "${other}" that you may write.`),
+        expect.stringContaining('would have 5005 characters, and may have 5000'),
+        expect.stringContaining('is not in'),
+        expect.stringContaining('label is not valid'),
+      ]);
+      expect(await blockOf(other)).toMatchObject({ version: 1, text: 'Not yours.' });
+      expect(await blockOf(label)).toMatchObject({ version: 1 });
+      expect(memory?.memory_blocks).not.toHaveProperty('written');
     });
-    expect(refreshed.memory?.memory_blocks?.blocks).toMatchObject([{ label, version: 2 }]);
-  });
 
-  it('may ask three times, and is then left with the caller’s tools', async () => {
-    const label = newLabel();
-    const turns = [1, 2, 3, 4].map((n) => ({
-      type: 'answer' as const,
-      content: `${n} `,
-      toolCalls: [append(label, `Note ${n}`)],
-    }));
-    deployment.upstream.next(...turns);
+    it('changes nothing that its view shows, before the frontier moves', async () => {
+      const label = newLabel();
+      const conversation = { conversation_id: label };
+      await put(label, 'One.');
+      deployment.upstream.next(
+        { type: 'answer', toolCalls: [append(label, 'Two.')] },
+        { type: 'answer', content: 'Noted.' },
+      );
+      await ask(label, conversation);
+      const [first] = deployment.chats();
+      const more = [...messages, assistant('Noted.'), user('Go on.')];
+      // It no longer sees that call, and notes the same once again.
+      deployment.upstream.next(
+        { type: 'answer', toolCalls: [append(label, 'Two.')] },
+        { type: 'answer', content: 'Noted.' },
+      );
 
-    const { message, memory } = await ask(label);
+      const { memory } = await ask(label, { ...conversation, messages: more });
 
-    expect(message.content).toBe('1 2 3 4 ');
-    expect(message.tool_calls ?? []).toEqual([]);
-    expect(memory?.retrieval?.rounds).toBe(3);
-    expect(await blockOf(label)).toMatchObject({ version: 3 });
-  });
+      const second = deployment.chats()[2];
+      const before: Message[] = first?.body.messages;
+      const after: Message[] = second?.body.messages;
+      expect(after.slice(0, before.length)).toEqual(before);
+      expect(JSON.stringify(second?.body.tools)).toBe(JSON.stringify(first?.body.tools));
+      expect(await blockOf(label)).toMatchObject({ version: 2, text: 'One.\nTwo.' });
+      expect(memory?.memory_blocks).not.toHaveProperty('written');
+      const refreshed = await ask(label, {
+        ...conversation,
+        messages: more,
+        memory_blocks: { labels: [label], refresh: true },
+      });
+      expect(refreshed.memory?.memory_blocks?.blocks).toMatchObject([{ label, version: 2 }]);
+    });
 
-  it('has these tools beside those that fetch', async () => {
-    const label = newLabel();
-    const fetching = {
-      tools,
-      memory_strategy: {
-        mode: 'compact',
-        compact_trigger_turns: 0,
-        compact_keep: 0,
-        compact_retrieval: 'tool',
-      },
-    };
-    const step = { id: 'call_a', type: 'function', function: { name: 'search', arguments: '{}' } };
-    const talk = [
-      ...messages,
-      { role: 'assistant', content: null, tool_calls: [step] },
-      result('call_a', rows('apples', 40)),
-      assistant('A lot.'),
-      user('Note it.'),
-    ];
-    deployment.upstream.next(
-      { type: 'answer', toolCalls: [append(label, 'A lot.')] },
-      { type: 'answer', content: 'Noted.' },
-    );
+    it('may ask three times, and is then left with the caller’s tools', async () => {
+      const label = newLabel();
+      const turns = [1, 2, 3, 4].map((n) => ({
+        type: 'answer' as const,
+        content: `${n} `,
+        toolCalls: [append(label, `Note ${n}`)],
+      }));
+      deployment.upstream.next(...turns);
 
-    const { message, memory } = await ask(label, { ...fetching, messages: talk });
+      const { message, memory } = await ask(label);
 
-    expect(message.content).toBe('Noted.');
-    expect(toolNames(deployment.lastChat().body).slice(-3)).toEqual([
-      'retrieve_ref',
-      'core_memory_append',
-      'core_memory_replace',
-    ]);
-    expect(await blockOf(label)).toMatchObject({ text: 'A lot.' });
-    expect(memory).toMatchObject({ mode: 'compact', memory_blocks: { written: [{ label, version: 1 }] } });
-  });
-});
+      expect(message.content).toBe('1 2 3 4 ');
+      expect(message.tool_calls ?? []).toEqual([]);
+      expect(memory?.retrieval?.rounds).toBe(3);
+      expect(await blockOf(label)).toMatchObject({ version: 3 });
+    });
+
+    it('has these tools beside those that fetch', async () => {
+      const label = newLabel();
+      const fetching = {
+        tools,
+        memory_strategy: {
+          mode: 'compact',
+          compact_trigger_turns: 0,
+          compact_keep: 0,
+          compact_retrieval: 'tool',
+        },
+      };
+      const step = { id: 'call_a', type: 'function', function: { name: 'search', arguments: '{}' } };
+      const talk = [
+        ...messages,
+        { role: 'assistant', content: null, tool_calls: [step] },
+        result('call_a', rows('apples', 40)),
+        assistant('A lot.'),
+        user('Note it.'),
+      ];
+      deployment.upstream.next(
+        { type: 'answer', toolCalls: [append(label, 'A lot.')] },
+        { type: 'answer', content: 'Noted.' },
+      );
+
+      const { message, memory } = await ask(label, { ...fetching, messages: talk });
+
+      expect(message.content).toBe('Noted.');
+      expect(toolNames(deployment.lastChat().body).slice(-3)).toEqual([
+        'retrieve_ref',
+        'core_memory_append',
+        'core_memory_replace',
+      ]);
+      expect(await blockOf(label)).toMatchObject({ text: 'A lot.' });
+      expect(memory).toMatchObject({ mode: 'compact', memory_blocks: { written: [{ label, version: 1 }] } });
+    });
+  },
+);
 
 overProtocols('the tools that write memory blocks', deployment, () => {
   it('are not offered where the caller does not say so', async () => {

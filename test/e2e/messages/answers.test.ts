@@ -14,6 +14,7 @@ import { assistant, user } from '../../support/conversations/chat.ts';
 import { eventsIn, messageFrom } from '../../support/conversations/message-stream.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { onceSeen } from '../../support/deployment/event-stream.ts';
+import { inBothForms } from '../../support/deployment/in-turn.ts';
 import { until } from '../../support/deployment/polling.ts';
 
 type Json = Record<string, unknown>;
@@ -96,7 +97,7 @@ const bodyAt = (index: number): Json & { messages: Json[]; tools: Json[] } =>
   anthropic.messages()[index]?.body as never;
 const kinds = (content: unknown): unknown[] => (content as Json[]).map(({ type }) => type);
 
-describe.each([true, false])('a call of Precis’s tool in an answer of Messages (stream: %s)', (stream) => {
+inBothForms('a call of Precis’s tool in an answer of Messages', (stream) => {
   const call = (ref: string) => ({
     id: 'toolu_ours',
     name: FETCH,

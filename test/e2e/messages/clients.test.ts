@@ -8,6 +8,7 @@ import AnthropicBefore from 'anthropic-sdk-0';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import type { MessagesBehaviour } from '../../../tools/upstream/messages-upstream.ts';
+import { ofTurn } from '../../support/deployment/in-turn.ts';
 import { deployMessages, MESSAGES_KEY } from '../../support/deployment/messages-deployment.ts';
 
 type Json = Record<string, unknown>;
@@ -58,7 +59,7 @@ describe.each([
   const client = (more: object = {}) =>
     new Client({ baseURL: deployment.url, apiKey: MESSAGES_KEY, maxRetries: 0, ...more });
 
-  it.each([false, true])('runs a loop with tools and thinking; streamed: %s', async (stream) => {
+  it.each(ofTurn(1, [false, true]))('runs a loop with tools and thinking; streamed: %s', async (stream) => {
     const messages: Anthropic.MessageParam[] = [{ role: 'user', content: TASK }];
     let said = '';
     for (;;) {
@@ -187,7 +188,7 @@ describe('@ai-sdk/anthropic', () => {
 });
 
 describe('LangChain’s ChatAnthropic', () => {
-  it.each([false, true])('runs a loop with tools; streamed: %s', async (streaming) => {
+  it.each(ofTurn(0, [false, true]))('runs a loop with tools; streamed: %s', async (streaming) => {
     const readPage = langchainTool(({ page }: { page: number }) => pageOf(page), {
       name: 'read_page',
       description: DESCRIPTION,

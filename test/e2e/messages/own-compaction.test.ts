@@ -8,6 +8,7 @@ import type { Report } from '../../../src/memory/plan/report.ts';
 import type { MessagesBehaviour } from '../../../tools/upstream/messages-upstream.ts';
 import type { RecordedRequest } from '../../../tools/upstream/recorded-request.ts';
 import { PAGES, pageOf, READER, TOOL } from '../../support/clients/book-reader.ts';
+import { ofTurn } from '../../support/deployment/in-turn.ts';
 import { deployMessages, MESSAGES_KEY } from '../../support/deployment/messages-deployment.ts';
 
 type Json = Record<string, unknown>;
@@ -87,7 +88,7 @@ const withBlock = (): RecordedRequest[] =>
 const betasOf = ({ headers }: RecordedRequest): string[] => String(headers['anthropic-beta']).split(/, */);
 
 describe('an agent in mode native, whose API summarizes on demand', () => {
-  it.each([false, true])('shows the signed block first, streaming: %s', async (streams) => {
+  it.each(ofTurn(0, [false, true]))('shows the signed block first, streaming: %s', async (streams) => {
     const { reports } = await run(`shown ${streams}`, { streams });
     expect(deployment.upstream.refusals).toEqual([]);
     expect(compactions().length).toBeGreaterThan(1);
@@ -184,7 +185,7 @@ describe("a caller's own compaction", () => {
   ];
   const betas = { 'anthropic-beta': BETA };
 
-  it.each([false, true])('passes unread, with its answer, streaming: %s', async (stream) => {
+  it.each(ofTurn(0, [false, true]))('passes unread, with its answer, streaming: %s', async (stream) => {
     const compaction = { type: 'summarize', instructions: 'Keep all names.' };
     const body = { model: MODEL, messages, stream, compaction, memory_strategy: STRATEGY };
     const response = await deployment.post(body, betas);

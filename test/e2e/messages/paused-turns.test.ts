@@ -3,10 +3,11 @@
  * them.
  */
 import Anthropic from '@anthropic-ai/sdk';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { definitionOf } from '../../../src/retrieval/tool.ts';
 import { refsIn } from '../../support/clients/agent-caller.ts';
 import { rows } from '../../support/clients/agent-run.ts';
+import { inBothForms } from '../../support/deployment/in-turn.ts';
 import { deployMessages, MESSAGES_KEY } from '../../support/deployment/messages-deployment.ts';
 
 type Json = Record<string, unknown>;
@@ -84,7 +85,7 @@ class Caller {
 const sent = (at: number): Json[] => deployment.upstream.messages()[at]?.body.messages ?? [];
 const kinds = ({ content }: Json): unknown[] => (content as Json[]).map(({ type }) => type);
 
-describe.each([true, false])('a turn with tools of the API (stream: %s)', (stream) => {
+inBothForms('a turn with tools of the API', (stream) => {
   const call = (ref: string) => ({
     id: 'toolu_ours',
     name: FETCH,

@@ -3,6 +3,7 @@ import Anthropic from '@anthropic-ai/sdk';
 import { describe, expect, it } from 'vitest';
 import { THREADS_BETA } from '../../../tools/upstream/threads.ts';
 import { rows } from '../../support/clients/agent-run.ts';
+import { ofTurn } from '../../support/deployment/in-turn.ts';
 import {
   deployMessages,
   MESSAGES_KEY,
@@ -179,7 +180,7 @@ describe('a message thread', () => {
     expect(shared.upstream.requests).toEqual([]);
   });
 
-  it.each([false, true])(
+  it.each(ofTurn(0, [false, true]))(
     'is given up by the loop of the client, whose views are as short as ever (stream: %s)',
     async (stream) => {
       const client = new Anthropic({ baseURL: own.url, apiKey: MESSAGES_KEY, maxRetries: 0 });

@@ -4,6 +4,7 @@ import type { Report } from '../../../src/memory/plan/report.ts';
 import type { RunEvent } from '../../../src/memory/run/event.ts';
 import { searchTurns } from '../../support/clients/agent-run.ts';
 import { eventsIn } from '../../support/conversations/message-stream.ts';
+import { ofTurn } from '../../support/deployment/in-turn.ts';
 import { deployMessages } from '../../support/deployment/messages-deployment.ts';
 import { until } from '../../support/deployment/polling.ts';
 
@@ -22,7 +23,7 @@ const asked = (question: string): Json => ({
 /** A limit is learned of a tenant. */
 const keyOf = (name: string) => ({ 'x-api-key': `sk-ant-the-key-of-a-full-window-${name}` });
 
-describe.each([true, false])('an answer that fills the window (stream: %s)', (stream) => {
+describe.each(ofTurn(1, [true, false]))('an answer that fills the window (stream: %s)', (stream) => {
   const name = `window-${stream}`;
 
   it('goes out unchanged, is reported, and leaves the next view with room for a whole one', async () => {

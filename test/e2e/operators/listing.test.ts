@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { untilDayLasts } from '../../support/day.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
+import { ofTurn } from '../../support/deployment/in-turn.ts';
 import { PROTOCOLS } from '../../support/deployment/protocol.ts';
 import { startRollingSummarizer } from '../../support/deployment/rolling-summarizer.ts';
 
@@ -35,7 +36,7 @@ interface Page {
 const list = (query = '') => deployment.fetch(`/v1/conversations${query}`);
 const page = async (query = ''): Promise<Page> => (await list(query)).json();
 
-describe.each(PROTOCOLS)('GET /v1/conversations and /v1/stats, over $name', (protocol) => {
+describe.each(ofTurn(1, PROTOCOLS))('GET /v1/conversations and /v1/stats, over $name', (protocol) => {
   deployment.over(protocol);
 
   it('are empty for a caller of whom nothing is kept', async () => {

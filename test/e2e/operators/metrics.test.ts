@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { recording } from '../../../fixtures/recording.ts';
 import { callTool } from '../../support/deployment/call-tool.ts';
 import { deploy, KEY } from '../../support/deployment/deployment.ts';
+import { ofTurn } from '../../support/deployment/in-turn.ts';
 import { until } from '../../support/deployment/polling.ts';
 import { overProtocols } from '../../support/deployment/protocol.ts';
 
@@ -109,7 +110,7 @@ overProtocols('what is counted', deployment, (protocol) => {
     expect(other[`memory_compaction_items_total${labels}`]).toBe(first);
   });
 
-  it.each([false, true])('is what the upstream has counted, with stream: %s', async (stream) => {
+  it.each(ofTurn(0, [false, true]))('is what the upstream has counted, with stream: %s', async (stream) => {
     const fields = name === 'chat' && stream ? { stream_options: { include_usage: true } } : {};
     for (const memory_strategy of ['none', 'compact']) {
       let text = '';

@@ -11,6 +11,7 @@ import { refsIn } from '../../support/clients/agent-caller.ts';
 import { COMPACT_OLD_TURNS, conversationOf, linesAbout } from '../../support/conversations/conversations.ts';
 import { saidStream } from '../../support/conversations/said-stream.ts';
 import { deploy, KEY } from '../../support/deployment/deployment.ts';
+import { ofTurn } from '../../support/deployment/in-turn.ts';
 import { until } from '../../support/deployment/polling.ts';
 import { CHAT, overProtocols } from '../../support/deployment/protocol.ts';
 
@@ -130,20 +131,23 @@ overProtocols('the events of a conversation', deployment, (protocol) => {
     expect(await newest()).toMatchObject({ status: 200, ended: 'caller_left', usage: null });
   });
 
-  it.each([false, true])('add up all rounds of a model that fetches, streamed: %s', async (stream) => {
-    const { body, newest } = talk({ memory_strategy: TOOLS, stream, memory_report: !stream });
-    deployment.upstream.next((request, response, recorded) => {
-      const [ref = ''] = refsIn(deployment.protocol.seen(recorded).body.messages);
-      const toolCalls = [{ id: 'call_1', name: 'retrieve_ref', arguments: JSON.stringify({ ref }) }];
-      void behave({ type: 'answer', toolCalls }, request, response, recorded);
-    });
-    const before = deployment.chats().length;
-    const response = await deployment.wire(protocol.body(body as never));
-    await response.text();
-    expect(deployment.chats().length - before).toBe(2);
+  it.each(ofTurn(1, [false, true]))(
+    'add up all rounds of a model that fetches, streamed: %s',
+    async (stream) => {
+      const { body, newest } = talk({ memory_strategy: TOOLS, stream, memory_report: !stream });
+      deployment.upstream.next((request, response, recorded) => {
+        const [ref = ''] = refsIn(deployment.protocol.seen(recorded).body.messages);
+        const toolCalls = [{ id: 'call_1', name: 'retrieve_ref', arguments: JSON.stringify({ ref }) }];
+        void behave({ type: 'answer', toolCalls }, request, response, recorded);
+      });
+      const before = deployment.chats().length;
+      const response = await deployment.wire(protocol.body(body as never));
+      await response.text();
+      expect(deployment.chats().length - before).toBe(2);
 
-    expect(await newest()).toMatchObject({ retrieval_rounds: 1, ended: 'complete', status: 200 });
-  });
+      expect(await newest()).toMatchObject({ retrieval_rounds: 1, ended: 'complete', status: 200 });
+    },
+  );
 
   it('have the cached tokens of the view beside all rounds’', async () => {
     const { body, newest } = talk({ memory_strategy: TOOLS });

@@ -4,6 +4,7 @@ import { behave } from '../../../tools/upstream/behaviours.ts';
 import { refsIn } from '../../support/clients/agent-caller.ts';
 import { type CollectedSpan, startCollector } from '../../support/deployment/collector.ts';
 import { deploy, KEY } from '../../support/deployment/deployment.ts';
+import { ofTurn } from '../../support/deployment/in-turn.ts';
 import { until } from '../../support/deployment/polling.ts';
 import { overProtocols } from '../../support/deployment/protocol.ts';
 
@@ -47,7 +48,7 @@ const HI = { messages: [{ role: 'user', content: 'Hi, my secret word is plover.'
 overProtocols('a trace', deployment, (protocol) => {
   const route = `/v1${protocol.path}`;
 
-  it.each([false, true])(
+  it.each(ofTurn(0, [false, true]))(
     'continues in the upstream, below a span of Precis, with stream: %s',
     async (stream) => {
       await send(

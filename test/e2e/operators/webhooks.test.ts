@@ -5,6 +5,7 @@ import { afterAll, beforeEach, expect, it } from 'vitest';
 import { recording } from '../../../fixtures/recording.ts';
 import { assistant, result, user } from '../../support/conversations/chat.ts';
 import { deploy, KEY } from '../../support/deployment/deployment.ts';
+import { ofTurn } from '../../support/deployment/in-turn.ts';
 import { until } from '../../support/deployment/polling.ts';
 import { overProtocols } from '../../support/deployment/protocol.ts';
 import { startRollingSummarizer, Talk } from '../../support/deployment/rolling-summarizer.ts';
@@ -80,35 +81,38 @@ overProtocols('a callback', deployment, (protocol) => {
     messages: [...messages, user('And?')],
   };
 
-  it.each([false, true])('reports a turn and a frontier that has moved, with stream: %s', async (stream) => {
-    const response = await deployment.chat({
-      model: recording.model,
-      tools: recording.tools,
-      messages: recording.messages.slice(0, 43),
-      memory_strategy: { mode: 'compact', token_budget: 20_000, compact_retrieval: 'off' },
-      stream,
-      ...named,
-    });
-    await response.text();
-    await (
-      await deployment.chat({
-        model: 'gpt-4.1',
-        ...named,
+  it.each(ofTurn(1, [false, true]))(
+    'reports a turn and a frontier that has moved, with stream: %s',
+    async (stream) => {
+      const response = await deployment.chat({
+        model: recording.model,
+        tools: recording.tools,
+        messages: recording.messages.slice(0, 43),
+        memory_strategy: { mode: 'compact', token_budget: 20_000, compact_retrieval: 'off' },
         stream,
-        messages: [user('Hi')],
-      })
-    ).text();
+        ...named,
+      });
+      await response.text();
+      await (
+        await deployment.chat({
+          model: 'gpt-4.1',
+          ...named,
+          stream,
+          messages: [user('Hi')],
+        })
+      ).text();
 
-    await until('both turns are reported', () => ofType('turn.added').length === 2);
-    expect(ofType('turn.added').map(({ data }) => data)).toContainEqual({ ...ids, turns: 1, messages: 1 });
-    expect((await first('frontier.moved'))?.data).toEqual({
-      ...ids,
-      mode: 'compact',
-      unit: expect.any(Number),
-      tokens_before: Number(response.headers.get('x-memory-tokens-before')),
-      tokens_after: Number(response.headers.get('x-memory-tokens-after')),
-    });
-  });
+      await until('both turns are reported', () => ofType('turn.added').length === 2);
+      expect(ofType('turn.added').map(({ data }) => data)).toContainEqual({ ...ids, turns: 1, messages: 1 });
+      expect((await first('frontier.moved'))?.data).toEqual({
+        ...ids,
+        mode: 'compact',
+        unit: expect.any(Number),
+        tokens_before: Number(response.headers.get('x-memory-tokens-before')),
+        tokens_after: Number(response.headers.get('x-memory-tokens-after')),
+      });
+    },
+  );
 
   it('reports a summary, and health that has changed', async () => {
     summarizer.fail(400);
@@ -130,39 +134,42 @@ overProtocols('a callback', deployment, (protocol) => {
     await turnsAreReported(1);
   });
 
-  it.each([false, true])('reports a turn when its answer closes it, with stream: %s', async (stream) => {
-    const calls = [{ id: 'call_1', name: 'search', arguments: '{}' }];
-    const question = user('Find it.');
-    const asking = { role: 'assistant', content: null, tool_calls: [] as object[] };
-    asking.tool_calls.push({
-      id: 'call_1',
-      type: 'function',
-      function: { name: 'search', arguments: '{}' },
-    });
-    const ask = async (sent: object[]) => {
-      const body = {
-        model: 'gpt-4.1',
-        ...named,
-        conversation_id: `${named.conversation_id} ${stream}`,
-        stream,
+  it.each(ofTurn(0, [false, true]))(
+    'reports a turn when its answer closes it, with stream: %s',
+    async (stream) => {
+      const calls = [{ id: 'call_1', name: 'search', arguments: '{}' }];
+      const question = user('Find it.');
+      const asking = { role: 'assistant', content: null, tool_calls: [] as object[] };
+      asking.tool_calls.push({
+        id: 'call_1',
+        type: 'function',
+        function: { name: 'search', arguments: '{}' },
+      });
+      const ask = async (sent: object[]) => {
+        const body = {
+          model: 'gpt-4.1',
+          ...named,
+          conversation_id: `${named.conversation_id} ${stream}`,
+          stream,
+        };
+        await (await deployment.chat({ ...body, messages: sent })).text();
       };
-      await (await deployment.chat({ ...body, messages: sent })).text();
-    };
-    deployment.upstream.next({ type: 'answer', toolCalls: calls });
-    await ask([question]);
-    deployment.upstream.next({ type: 'error', status: 500 });
-    await ask([question]);
-    await ask([question, asking, result('call_1', 'Found.')]);
+      deployment.upstream.next({ type: 'answer', toolCalls: calls });
+      await ask([question]);
+      deployment.upstream.next({ type: 'error', status: 500 });
+      await ask([question]);
+      await ask([question, asking, result('call_1', 'Found.')]);
 
-    const conversation = `${named.conversation_id} ${stream}`;
-    expect((await first('turn.added'))?.data).toEqual({
-      ...ids,
-      conversation,
-      turns: 1,
-      messages: protocol.name === 'chat' ? 3 : expect.any(Number),
-    });
-    expect(ofType('turn.added')).toHaveLength(1);
-  });
+      const conversation = `${named.conversation_id} ${stream}`;
+      expect((await first('turn.added'))?.data).toEqual({
+        ...ids,
+        conversation,
+        turns: 1,
+        messages: protocol.name === 'chat' ? 3 : expect.any(Number),
+      });
+      expect(ofType('turn.added')).toHaveLength(1);
+    },
+  );
 
   it('says of a version what it builds on, its span and the tokens of both', async () => {
     const conversation_id = `of two versions, over ${protocol.name}`;

@@ -23,6 +23,7 @@ import { messageEvents } from '../../../tools/upstream/message.ts';
 import { eventsOf } from '../../../tools/upstream/response.ts';
 import { markersIn, refsIn } from '../../support/clients/agent-caller.ts';
 import { rows } from '../../support/clients/agent-run.ts';
+import { ofTurn } from '../../support/deployment/in-turn.ts';
 import {
   deployMessages,
   MESSAGES_KEY,
@@ -252,23 +253,29 @@ describe('the choice of a tool over Messages', () => {
     },
   );
 
-  it.each([false, true])('that leaves fetching allowed cuts it as ever (stream: %s)', async (streams) => {
-    const { memory } = await ask(streams, seeing(`what may be cut (${streams})`), { type: 'auto' });
-    expect(memory.warnings).not.toContain('retrieval_off');
-    expect(markersIn(sent()[0])).toHaveLength(1);
-  });
+  it.each(ofTurn(0, [false, true]))(
+    'that leaves fetching allowed cuts it as ever (stream: %s)',
+    async (streams) => {
+      const { memory } = await ask(streams, seeing(`what may be cut (${streams})`), { type: 'auto' });
+      expect(memory.warnings).not.toContain('retrieval_off');
+      expect(markersIn(sent()[0])).toHaveLength(1);
+    },
+  );
 
-  it.each([false, true])('any ends in a call of the caller’s tool (stream: %s)', async (streams) => {
-    const search = { id: 'toolu_b', name: 'search', arguments: '{"of":"figs"}' };
-    answers((body) => {
-      const names = (body.tools as { name: string }[]).map(({ name }) => name);
-      return { toolCalls: [names.includes('retrieve_ref') ? fetching(body) : search] };
-    });
-    const { message } = await ask(streams, seeing(`what is asked for (${streams})`), { type: 'any' });
-    expect(message.stop_reason).toBe('tool_use');
-    expect(message.content).toMatchObject([{ type: 'tool_use', name: 'search', input: { of: 'figs' } }]);
-    expect(deployment.upstream.messages().at(-1)?.body.tools).toHaveLength(MESSAGES.tools.length);
-  });
+  it.each(ofTurn(1, [false, true]))(
+    'any ends in a call of the caller’s tool (stream: %s)',
+    async (streams) => {
+      const search = { id: 'toolu_b', name: 'search', arguments: '{"of":"figs"}' };
+      answers((body) => {
+        const names = (body.tools as { name: string }[]).map(({ name }) => name);
+        return { toolCalls: [names.includes('retrieve_ref') ? fetching(body) : search] };
+      });
+      const { message } = await ask(streams, seeing(`what is asked for (${streams})`), { type: 'any' });
+      expect(message.stop_reason).toBe('tool_use');
+      expect(message.content).toMatchObject([{ type: 'tool_use', name: 'search', input: { of: 'figs' } }]);
+      expect(deployment.upstream.messages().at(-1)?.body.tools).toHaveLength(MESSAGES.tools.length);
+    },
+  );
 });
 
 describe('a provider’s failure within a call of Precis', () => {

@@ -6,6 +6,7 @@ import type { ToolCall } from '../../../tools/upstream/completion.ts';
 import { refsIn } from '../../support/clients/agent-caller.ts';
 import { lines } from '../../support/conversations/chat.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
+import { ofTurn } from '../../support/deployment/in-turn.ts';
 import type { WithMemory } from '../../support/deployment/memory-report.ts';
 import { until } from '../../support/deployment/polling.ts';
 import { PROTOCOLS, RESPONSES } from '../../support/deployment/protocol.ts';
@@ -117,9 +118,9 @@ async function edits(
   return asked;
 }
 
-const FORMS = PROTOCOLS.flatMap((protocol) =>
+const FORMS = PROTOCOLS.flatMap((protocol, at) =>
   [false, true].flatMap((stream) =>
-    [true, false].map((isNamed) => ({
+    ofTurn(at + Number(stream), [true, false]).map((isNamed) => ({
       form: stream ? 'a stream' : 'a whole answer',
       over: protocol.name,
       whose: isNamed ? 'a named conversation' : 'one without a name',

@@ -5,6 +5,7 @@ import { AgentCaller } from '../../support/clients/agent-caller.ts';
 import { rows, tools } from '../../support/clients/agent-run.ts';
 import { requestsIn, toolTalk } from '../../support/conversations/tool-talk.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
+import { ofTurn } from '../../support/deployment/in-turn.ts';
 import { overProtocols } from '../../support/deployment/protocol.ts';
 
 const deployment = deploy({ summarizer: true });
@@ -36,7 +37,7 @@ const calls =
   };
 
 overProtocols('list_refs', deployment, (protocol) => {
-  it.each([false, true])(
+  it.each(ofTurn(0, [false, true]))(
     'finds what a summary covers, and it can be fetched (stream: %s)',
     async (stream) => {
       const topic = `listed ${protocol.name} ${stream}`;

@@ -1,6 +1,7 @@
 /** Keys of conversations for the upstream's prompt cache. */
 import { describe, expect, it } from 'vitest';
 import { deploy } from '../../support/deployment/deployment.ts';
+import { inTurn, ofTurn } from '../../support/deployment/in-turn.ts';
 
 const deployment = deploy({ upstream: { strict: false } });
 const ACCESS_KEY = 'a-key-of-the-deployment-for-caches';
@@ -42,64 +43,73 @@ const callerOf = (on = deployment, key = `sk-the-key-of-a-keyed-caller-${++keys}
 const NAMED = { conversation_id: 'conversation one' };
 const KEY = /^[0-9a-f]{40}$/;
 
-describe.each([
+const PLACES = [
   ['grok-4.6', 'responses', 'fields'],
   ['grok-4.6', 'chat/completions', 'ids'],
   ['x-ai/grok-4-7', 'chat/completions', 'ids'],
   ['gpt-5', 'responses', 'fields'],
   ['openai/gpt-5', 'chat/completions', 'fields'],
-] as const)('a conversation with %s over %s', (model, path, place) => {
-  const other = place === 'ids' ? 'fields' : 'ids';
+] as const;
 
-  it.each([false, true])('has a key of its own from its first request on (stream: %s)', async (stream) => {
-    const ask = callerOf();
-    const first = await ask(path, { model, stream, ...NAMED }, { turns: 1 });
-    const next = await ask(path, { model, stream, ...NAMED }, { turns: 3 });
-    const another = await ask(path, { model, stream, conversation_id: 'conversation two' });
-    const strangers = await callerOf()(path, { model, stream, ...NAMED });
-    expect(first[place]).toEqual([expect.stringMatching(KEY)]);
-    expect(next[place]).toEqual(first[place]);
-    expect(first[other]).toEqual([undefined]);
-    expect(new Set([first, another, strangers].map((one) => one[place][0])).size).toBe(3);
-  });
+inTurn(
+  PLACES,
+  ([model, path]) => `a conversation with ${model} over ${path}`,
+  ([model, path, place]) => {
+    const other = place === 'ids' ? 'fields' : 'ids';
 
-  it('without a name has one from its first request on, where nothing is cached otherwise', async () => {
-    const ask = callerOf();
-    const [first, second, third] = [
-      await ask(path, { model }, { turns: 1 }),
-      await ask(path, { model }, { turns: 2 }),
-      await ask(path, { model }, { turns: 3 }),
-    ];
-    const isNeeded = model.includes('grok');
-    expect(first[place]).toEqual([isNeeded ? expect.stringMatching(KEY) : undefined]);
-    expect([second[place], third[place]]).toEqual([first[place], first[place]]);
-    const strangers = await callerOf()(path, { model }, { turns: 1 });
-    if (isNeeded) expect(strangers[place]).not.toEqual(first[place]);
-  });
+    it.each(ofTurn(0, [false, true]))(
+      'has a key of its own from its first request on (stream: %s)',
+      async (stream) => {
+        const ask = callerOf();
+        const first = await ask(path, { model, stream, ...NAMED }, { turns: 1 });
+        const next = await ask(path, { model, stream, ...NAMED }, { turns: 3 });
+        const another = await ask(path, { model, stream, conversation_id: 'conversation two' });
+        const strangers = await callerOf()(path, { model, stream, ...NAMED });
+        expect(first[place]).toEqual([expect.stringMatching(KEY)]);
+        expect(next[place]).toEqual(first[place]);
+        expect(first[other]).toEqual([undefined]);
+        expect(new Set([first, another, strangers].map((one) => one[place][0])).size).toBe(3);
+      },
+    );
 
-  it('keeps the caller’s', async () => {
-    const ask = callerOf();
-    const inBody = await ask(path, { model, ...NAMED, prompt_cache_key: 'mine' });
-    expect([inBody.fields, inBody.ids]).toEqual([['mine'], [undefined]]);
-    const none = await ask(path, { model, ...NAMED, prompt_cache_key: null });
-    expect([none.fields, none.ids]).toEqual([[null], [undefined]]);
-    const inHeader = await ask(path, { model, ...NAMED }, { headers: { 'x-grok-conv-id': 'mine' } });
-    expect([inHeader.fields, inHeader.ids]).toEqual([[undefined], ['mine']]);
-  });
+    it('without a name has one from its first request on, where nothing is cached otherwise', async () => {
+      const ask = callerOf();
+      const [first, second, third] = [
+        await ask(path, { model }, { turns: 1 }),
+        await ask(path, { model }, { turns: 2 }),
+        await ask(path, { model }, { turns: 3 }),
+      ];
+      const isNeeded = model.includes('grok');
+      expect(first[place]).toEqual([isNeeded ? expect.stringMatching(KEY) : undefined]);
+      expect([second[place], third[place]]).toEqual([first[place], first[place]]);
+      const strangers = await callerOf()(path, { model }, { turns: 1 });
+      if (isNeeded) expect(strangers[place]).not.toEqual(first[place]);
+    });
 
-  it('is sent byte for byte in mode none, and where it is only observed', async () => {
-    const ask = callerOf();
-    const { raw, sent, ids } = await ask(path, { model, memory_strategy: undefined });
-    expect([raw, ids]).toEqual([[sent], [undefined]]);
-    const observed = await ask(path, { model, ...NAMED }, { headers: { 'x-memory-observe': 'true' } });
-    expect([observed.fields, observed.ids]).toEqual([[undefined], [undefined]]);
-  });
+    it('keeps the caller’s', async () => {
+      const ask = callerOf();
+      const inBody = await ask(path, { model, ...NAMED, prompt_cache_key: 'mine' });
+      expect([inBody.fields, inBody.ids]).toEqual([['mine'], [undefined]]);
+      const none = await ask(path, { model, ...NAMED, prompt_cache_key: null });
+      expect([none.fields, none.ids]).toEqual([[null], [undefined]]);
+      const inHeader = await ask(path, { model, ...NAMED }, { headers: { 'x-grok-conv-id': 'mine' } });
+      expect([inHeader.fields, inHeader.ids]).toEqual([[undefined], ['mine']]);
+    });
 
-  it('has none where the deployment sends no fields of prompt caches', async () => {
-    const { fields, ids } = await callerOf(uncached)(path, { model, ...NAMED });
-    expect([fields, ids]).toEqual([[undefined], [undefined]]);
-  });
-});
+    it('is sent byte for byte in mode none, and where it is only observed', async () => {
+      const ask = callerOf();
+      const { raw, sent, ids } = await ask(path, { model, memory_strategy: undefined });
+      expect([raw, ids]).toEqual([[sent], [undefined]]);
+      const observed = await ask(path, { model, ...NAMED }, { headers: { 'x-memory-observe': 'true' } });
+      expect([observed.fields, observed.ids]).toEqual([[undefined], [undefined]]);
+    });
+
+    it('has none where the deployment sends no fields of prompt caches', async () => {
+      const { fields, ids } = await callerOf(uncached)(path, { model, ...NAMED });
+      expect([fields, ids]).toEqual([[undefined], [undefined]]);
+    });
+  },
+);
 
 describe('a key of a prompt cache', () => {
   it.each(['claude-opus-5.5', 'gpt-oss-120b', 'llama3', 'deepseek-v4-pro'])(

@@ -3,12 +3,13 @@ import { expect, it } from 'vitest';
 import { AgentCaller } from '../../support/clients/agent-caller.ts';
 import { toolTalk } from '../../support/conversations/tool-talk.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
+import { ofTurn } from '../../support/deployment/in-turn.ts';
 import { overProtocols } from '../../support/deployment/protocol.ts';
 
 const deployment = deploy({ summarizer: true });
 
 overProtocols('a trigger that counts', deployment, () => {
-  it.each([false, true])('compacts after a number of steps (stream: %s)', async (stream) => {
+  it.each(ofTurn(1, [false, true]))('compacts after a number of steps (stream: %s)', async (stream) => {
     const memory_strategy = { mode: 'compact', compact_trigger_steps: 5, compact_keep_steps: 2 };
     const caller = new AgentCaller(deployment, { memory_strategy, stream });
     const { memory, headers } = await caller.send(toolTalk('pears', 12));

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { calls, result, user } from '../../support/conversations/chat.ts';
 import { linesAbout } from '../../support/conversations/conversations.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
+import { ofTurn } from '../../support/deployment/in-turn.ts';
 import { until } from '../../support/deployment/polling.ts';
 import { overProtocols } from '../../support/deployment/protocol.ts';
 
@@ -51,7 +52,7 @@ overProtocols('a caller that sends its array every few steps', deployment, (prot
     throw new Error('the frontier has never stayed');
   };
 
-  it.each([false, true])(
+  it.each(ofTurn(1, [false, true]))(
     'learns of a move that a skipped request would have made, streamed: %s',
     async (stream) => {
       const count = await movedBefore();

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Memory } from '../../../src/storage/conversation/memories.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
+import { ofTurn } from '../../support/deployment/in-turn.ts';
 import { until } from '../../support/deployment/polling.ts';
 import { overProtocols, PROTOCOLS } from '../../support/deployment/protocol.ts';
 import { question, startRollingSummarizer, Talk } from '../../support/deployment/rolling-summarizer.ts';
@@ -85,7 +86,7 @@ overProtocols('the window of a rolling memory', deployment, () => {
   });
 });
 
-describe.each(PROTOCOLS)('the making of a rolling memory, over $name', (protocol) => {
+describe.each(ofTurn(0, PROTOCOLS))('the making of a rolling memory, over $name', (protocol) => {
   deployment.over(protocol);
   it('keeps nobody waiting: answers come while the summarizer has not answered, and later rounds stay verbatim', async () => {
     const to = talk();

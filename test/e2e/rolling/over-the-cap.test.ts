@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Report } from '../../../src/memory/plan/report.ts';
 import { step } from '../../support/conversations/chat.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
+import { ofTurn } from '../../support/deployment/in-turn.ts';
 import {
   deployMessages,
   MESSAGES_KEY,
@@ -99,7 +100,7 @@ overProtocols('an array over the cap', deployment, (protocol) => {
   });
   const crowded = () => [SYSTEM, ...rounds(1, 12), NOW];
 
-  it.each([false, true])(
+  it.each(ofTurn(0, [false, true]))(
     'passes once its memory is made, which the refusal orders; streamed: %s',
     async (stream) => {
       const as = fields({}, { stream });
@@ -262,7 +263,7 @@ describe('an array of Messages over the cap', () => {
     new Anthropic({ baseURL: messagesDeployment.url, apiKey: MESSAGES_KEY, maxRetries: 0 });
   const body = () => ({ model: MESSAGES_MODEL, max_tokens: 99, messages: crowded() });
 
-  it.each([false, true])('passes once its memory is made; streamed: %s', async (stream) => {
+  it.each(ofTurn(1, [false, true]))('passes once its memory is made; streamed: %s', async (stream) => {
     const options = { headers: headers() };
     const create = () =>
       stream

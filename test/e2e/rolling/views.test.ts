@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Behaviour } from '../../../tools/upstream/behaviours.ts';
 import { result, system, user } from '../../support/conversations/chat.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
+import { ofTurn } from '../../support/deployment/in-turn.ts';
 import { until } from '../../support/deployment/polling.ts';
 import { PROTOCOLS } from '../../support/deployment/protocol.ts';
 import { question, startRollingSummarizer, Talk } from '../../support/deployment/rolling-summarizer.ts';
@@ -40,7 +41,7 @@ async function roundWithStep(to: Talk, n: number) {
   return [first, second] as const;
 }
 
-describe.each(PROTOCOLS)('a memory that is ready, over $name', (protocol) => {
+describe.each(ofTurn(1, PROTOCOLS))('a memory that is ready, over $name', (protocol) => {
   deployment.over(protocol);
   it('holds for all requests of a round, though a newer one is made meanwhile', async () => {
     const to = talk();
@@ -183,7 +184,7 @@ describe.each(PROTOCOLS)('a memory that is ready, over $name', (protocol) => {
   });
 });
 
-describe.each(PROTOCOLS)('an answer that the caller appends, over $name', (protocol) => {
+describe.each(ofTurn(0, PROTOCOLS))('an answer that the caller appends, over $name', (protocol) => {
   deployment.over(protocol);
   type Form = [string, (message: Record<string, unknown>) => Record<string, unknown>];
   const NAMED: Form = ['with a name', ({ role, content }) => ({ name: 'helper', role, content })];

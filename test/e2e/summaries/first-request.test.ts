@@ -3,6 +3,7 @@ import { AgentCaller, brokenPrefixes, type Sent, wrongReport } from '../../suppo
 import { assistant, user } from '../../support/conversations/chat.ts';
 import { requestsIn, toolTalk } from '../../support/conversations/tool-talk.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
+import { ofTurn } from '../../support/deployment/in-turn.ts';
 import { prepared } from '../../support/deployment/prepared.ts';
 import { overProtocols } from '../../support/deployment/protocol.ts';
 import {
@@ -38,7 +39,7 @@ function upToFirst({ seen }: Pick<Sent, 'seen'>, first: Message): string {
 }
 
 overProtocols('the first request', deployment, (protocol) => {
-  it.each([false, true])('stays before the summary that answers it: stream %s', async (stream) => {
+  it.each(ofTurn(0, [false, true]))('stays before the summary that answers it: stream %s', async (stream) => {
     const messages = conversation(`apples ${stream}`, 4);
 
     const { seen, memory, headers } = await deployment.ask({ memory_strategy: TURNS, stream, messages });
@@ -66,38 +67,44 @@ overProtocols('the first request', deployment, (protocol) => {
     expect(all.flatMap(wrongReport)).toEqual([]);
   });
 
-  it.each([false, true])('stays in auto through summaries and trimming: stream %s', async (stream) => {
-    const messages = toolTalk(`plums ${stream}`, 10);
-    const fields = { memory_strategy: AUTO, conversation_id: `plums ${stream}` };
-    const caller = new AgentCaller(deployment, { ...fields, stream });
+  it.each(ofTurn(1, [false, true]))(
+    'stays in auto through summaries and trimming: stream %s',
+    async (stream) => {
+      const messages = toolTalk(`plums ${stream}`, 10);
+      const fields = { memory_strategy: AUTO, conversation_id: `plums ${stream}` };
+      const caller = new AgentCaller(deployment, { ...fields, stream });
 
-    const all: Sent[] = [];
-    for (const length of requestsIn(messages)) {
-      const sent = await caller.send(messages.slice(0, length));
-      all.push(sent);
-      await prepared(deployment, sent, fields.conversation_id, AUTO as never);
-    }
+      const all: Sent[] = [];
+      for (const length of requestsIn(messages)) {
+        const sent = await caller.send(messages.slice(0, length));
+        all.push(sent);
+        await prepared(deployment, sent, fields.conversation_id, AUTO as never);
+      }
 
-    const summarized = all.filter(({ memory }) => memory.summary);
-    expect(summarized.length).toBeGreaterThan(4);
-    for (const { view } of all) expect(view[1]).toEqual(messages[1]);
-    for (const { view } of summarized) expect(readSummary(view[2]?.content).text).not.toBe('');
-    expect(new Set(all.map((sent) => upToFirst(sent, messages[1] as Message))).size).toBe(1);
-    expect(brokenPrefixes(all)).toEqual([]);
-    expect(all.flatMap(wrongReport)).toEqual([]);
-  });
+      const summarized = all.filter(({ memory }) => memory.summary);
+      expect(summarized.length).toBeGreaterThan(4);
+      for (const { view } of all) expect(view[1]).toEqual(messages[1]);
+      for (const { view } of summarized) expect(readSummary(view[2]?.content).text).not.toBe('');
+      expect(new Set(all.map((sent) => upToFirst(sent, messages[1] as Message))).size).toBe(1);
+      expect(brokenPrefixes(all)).toEqual([]);
+      expect(all.flatMap(wrongReport)).toEqual([]);
+    },
+  );
 
-  it.each([false, true])('is followed by a fixed line where its turn goes on: stream %s', async (stream) => {
-    const messages = work('Weigh everything, and never round.', `melons ${stream}`, 14);
+  it.each(ofTurn(0, [false, true]))(
+    'is followed by a fixed line where its turn goes on: stream %s',
+    async (stream) => {
+      const messages = work('Weigh everything, and never round.', `melons ${stream}`, 14);
 
-    const { seen, memory } = await deployment.ask({ memory_strategy: TOKENS, stream, messages });
+      const { seen, memory } = await deployment.ask({ memory_strategy: TOKENS, stream, messages });
 
-    const [preamble, first, recap, line, ...tail] = seen.body.messages;
-    expect([preamble, first, line]).toEqual([messages[0], messages[1], user(CONTINUE_LINE)]);
-    expect(readSummary(recap.content)).toMatchObject({ ref: memory.summary?.ref, rest: '' });
-    expect(tail).toEqual(protocol.read(messages.slice(-tail.length)));
-    expect(memory.tokens?.after).toBeLessThanOrEqual(4_000);
-  });
+      const [preamble, first, recap, line, ...tail] = seen.body.messages;
+      expect([preamble, first, line]).toEqual([messages[0], messages[1], user(CONTINUE_LINE)]);
+      expect(readSummary(recap.content)).toMatchObject({ ref: memory.summary?.ref, rest: '' });
+      expect(tail).toEqual(protocol.read(messages.slice(-tail.length)));
+      expect(memory.tokens?.after).toBeLessThanOrEqual(4_000);
+    },
+  );
 
   it('precedes the request that is worked on, which stays unchanged', async () => {
     const [, ...later] = work('Now weigh these.', 'quinces', 14);

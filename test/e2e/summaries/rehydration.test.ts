@@ -5,6 +5,7 @@ import { rows } from '../../support/clients/agent-run.ts';
 import { lines } from '../../support/conversations/chat.ts';
 import { toolTalk } from '../../support/conversations/tool-talk.ts';
 import { type Asked, deploy } from '../../support/deployment/deployment.ts';
+import { ofTurn } from '../../support/deployment/in-turn.ts';
 import { overProtocols } from '../../support/deployment/protocol.ts';
 import { type Message, question, readSummary, tokensIn, turn } from '../../support/deployment/summarizer.ts';
 
@@ -62,7 +63,7 @@ const pathsIn = (text: string): string[] =>
 const open = ({ seen }: Asked): string => seen.rawBody.toString().slice(0, -2);
 
 overProtocols('rehydrate', deployment, (protocol) => {
-  it.each([false, true])(
+  it.each(ofTurn(1, [false, true]))(
     'puts the outputs that were used last after the summary, and reports them (streamed: %s)',
     async (stream) => {
       const topic = `apples ${stream}`;

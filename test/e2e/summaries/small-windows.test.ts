@@ -6,6 +6,7 @@ import { encode } from 'gpt-tokenizer/encoding/o200k_base';
 import { describe, expect, it } from 'vitest';
 import { type Behaviour, behave, sendJson } from '../../../tools/upstream/behaviours.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
+import { ofTurn } from '../../support/deployment/in-turn.ts';
 import { overProtocols } from '../../support/deployment/protocol.ts';
 import { conversation, readSummary, summarize, tokensIn } from '../../support/deployment/summarizer.ts';
 
@@ -107,21 +108,24 @@ overProtocols('a summarizer with a small window', deployment, (protocol) => {
   });
 });
 
-describe.each([4_096, 8_192, 12_288])('a summarizer whose window of %i tokens is known', (window) => {
-  const known = configured(window);
+describe.each(ofTurn(1, [4_096, 8_192, 12_288]))(
+  'a summarizer whose window of %i tokens is known',
+  (window) => {
+    const known = configured(window);
 
-  it('is never asked for more', async () => {
-    model = { window, words: WORDS['no number'] as Words };
-    asked = [];
-    const { memory, seen } = await known.ask({
-      model: 'a-model',
-      memory_strategy: { ...strategy, context_window_tokens: window },
-      messages: talk(),
+    it('is never asked for more', async () => {
+      model = { window, words: WORDS['no number'] as Words };
+      asked = [];
+      const { memory, seen } = await known.ask({
+        model: 'a-model',
+        memory_strategy: { ...strategy, context_window_tokens: window },
+        messages: talk(),
+      });
+
+      expect(memory.summary?.status).toBe('completed');
+      expect(asked.filter(({ refused }) => refused)).toEqual([]);
+      const [last] = tokensIn(seen.rawBody.toString()).slice(-1);
+      expect(last).toBeDefined();
     });
-
-    expect(memory.summary?.status).toBe('completed');
-    expect(asked.filter(({ refused }) => refused)).toEqual([]);
-    const [last] = tokensIn(seen.rawBody.toString()).slice(-1);
-    expect(last).toBeDefined();
-  });
-});
+  },
+);

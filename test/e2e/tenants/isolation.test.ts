@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { agents } from '../../../src/agents.ts';
 import { assistant, calls, result, user } from '../../support/conversations/chat.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
+import { ofTurn } from '../../support/deployment/in-turn.ts';
 import { overProtocols, PROTOCOLS } from '../../support/deployment/protocol.ts';
 import { question, startRollingSummarizer, Talk } from '../../support/deployment/rolling-summarizer.ts';
 
@@ -141,7 +142,7 @@ overProtocols('a deployment whose ISOLATION is not valid', invalid, () => {
   });
 });
 
-describe.each(PROTOCOLS)('an agent of src/agents.ts, over $name', (protocol) => {
+describe.each(ofTurn(1, PROTOCOLS))('an agent of src/agents.ts, over $name', (protocol) => {
   deployment.over(protocol);
   /** Selects an agent by its base URL alone. */
   function talkTo(agent: string, fields: object = {}, headers = {}): Talk {

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Behaviour } from '../../../tools/upstream/behaviours.ts';
 import type { RecordedRequest } from '../../../tools/upstream/recorded-request.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
+import { ofTurn } from '../../support/deployment/in-turn.ts';
 import { overProtocols } from '../../support/deployment/protocol.ts';
 
 const alice = 'precis-alice-0123456789abcdef';
@@ -375,22 +376,25 @@ describe('what callers learn of a shared account by a stream', () => {
     expect(await own.text()).toContain(JSON.stringify(event));
   });
 
-  it.each([false, true])('is nothing in an answer over another API, either (stream: %s)', async (stream) => {
-    const failed = { id: 'r', status: 'failed', error: limited, output: [] };
-    deployment.upstream.next((_, response) => {
-      response.writeHead(200, { 'content-type': stream ? 'text/event-stream' : 'application/json' });
-      const event = { type: 'response.failed', response: failed };
-      response.end(stream ? `data: ${JSON.stringify(event)}\n\n` : JSON.stringify(failed));
-    });
-    const bridged = { ...chat, stream, memory_strategy: { mode: 'none', upstream_api: 'responses' } };
-    const answer = await deployment.postTo('/v1/chat/completions', bridged, withKey());
-    const text = await answer.text();
-    expect({ status: answer.status, text }).toMatchObject({
-      status: 429,
-      text: expect.stringContaining('accepts no more requests from this deployment'),
-    });
-    expect(text).not.toMatch(/deployers|30000/);
-  });
+  it.each(ofTurn(0, [false, true]))(
+    'is nothing in an answer over another API, either (stream: %s)',
+    async (stream) => {
+      const failed = { id: 'r', status: 'failed', error: limited, output: [] };
+      deployment.upstream.next((_, response) => {
+        response.writeHead(200, { 'content-type': stream ? 'text/event-stream' : 'application/json' });
+        const event = { type: 'response.failed', response: failed };
+        response.end(stream ? `data: ${JSON.stringify(event)}\n\n` : JSON.stringify(failed));
+      });
+      const bridged = { ...chat, stream, memory_strategy: { mode: 'none', upstream_api: 'responses' } };
+      const answer = await deployment.postTo('/v1/chat/completions', bridged, withKey());
+      const text = await answer.text();
+      expect({ status: answer.status, text }).toMatchObject({
+        status: 429,
+        text: expect.stringContaining('accepts no more requests from this deployment'),
+      });
+      expect(text).not.toMatch(/deployers|30000/);
+    },
+  );
 
   it('F15: is all that the upstream says of what a stream asks for', async () => {
     const event = {

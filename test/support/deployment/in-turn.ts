@@ -42,6 +42,21 @@ export function inTurn<Value>(
   }
 }
 
+/** Blocks of the same cases, for answers in one piece and for streams. */
+export function inBothForms(title: string, block: (stream: boolean) => void): void {
+  inTurn([false, true], (stream) => `${title} (streamed: ${stream})`, block);
+}
+
+/**
+ * Values over which a block runs as a whole, since its cases build on each other or there is one
+ * alone: by day the one whose turn it is.
+ *
+ * @param at the place of the block, or of what else it runs over: neighbors differ
+ */
+export function ofTurn<Value>(at: number, values: readonly Value[]): readonly Value[] {
+  return inject('properties').full ? values : values.slice(at % values.length).slice(0, 1);
+}
+
 /** Leaves out what has no turn, and the blocks that have nothing else. */
 function keep(suite: RunnerTestSuite, hasTurn: (name: string) => boolean): void {
   suite.tasks = suite.tasks.filter((task) => {
