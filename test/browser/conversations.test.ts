@@ -4,6 +4,7 @@ import { exampleConversation } from '../../inspector/read/example.ts';
 import { axeViolations, enterKey, expectShownWell, inspect, signOut } from '../support/browser/browser.ts';
 import { COMPACT, fewTraces, play, recorded, SUMMARIZE } from '../support/browser/played.ts';
 import { deploy, KEY } from '../support/deployment/deployment.ts';
+import { ofTurn } from '../support/deployment/in-turn.ts';
 
 const OTHER_KEY = 'sk-the-key-of-another-caller-0001';
 
@@ -294,7 +295,7 @@ describe('conversations that were made through the Worker', () => {
     await expect.poll(top).toBe(1_200);
   });
 
-  it.each(['pointerdown', 'touchstart', 'wheel', 'keydown'])(
+  it.each(ofTurn(2, ['pointerdown', 'touchstart', 'wheel', 'keydown']))(
     'stay where a person scrolls them by %s while further rows load',
     async (event) => {
       const page = await open({ key: KEY, at: '#/conversations' });

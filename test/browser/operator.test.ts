@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { expectShownWell, inspect, signOut } from '../support/browser/browser.ts';
 import { untilDayLasts } from '../support/day.ts';
 import { deploy, KEY } from '../support/deployment/deployment.ts';
+import { ofTurn } from '../support/deployment/in-turn.ts';
 
 const ADMIN_TOKEN = 'the-token-of-the-operator';
 const ALICE = 'the-access-key-of-alice-0001';
@@ -256,25 +257,24 @@ describe('the token', () => {
     expect(await page.evaluate('sessionStorage.length')).toBe(0);
   });
 
-  it.each(['Until this page is reloaded', 'In this tab, for 12 hours', 'In this browser, for 7 days'])(
-    'is checked before somebody stays signed in with it: %s',
-    async (choice) => {
-      const refused = await open({ at: '#/operator', expected: [401] });
-      await refused.getByLabel('Stay signed in').selectOption(choice);
-      await enterToken(refused, 'a-wrong-token-of-an-operator');
-      const alert = (page: Page) => page.getByRole('alert').innerText();
-      await expect.poll(() => alert(refused)).toContain('does not accept this ADMIN_TOKEN. Enter the one');
-      const without = await openWithout({ at: '#/operator', expected: [404] });
-      await without.getByLabel('Stay signed in').selectOption(choice);
-      await enterToken(without, ADMIN_TOKEN);
-      await expect.poll(() => alert(without)).toContain('sets no ADMIN_TOKEN. Set one');
+  it.each(
+    ofTurn(1, ['Until this page is reloaded', 'In this tab, for 12 hours', 'In this browser, for 7 days']),
+  )('is checked before somebody stays signed in with it: %s', async (choice) => {
+    const refused = await open({ at: '#/operator', expected: [401] });
+    await refused.getByLabel('Stay signed in').selectOption(choice);
+    await enterToken(refused, 'a-wrong-token-of-an-operator');
+    const alert = (page: Page) => page.getByRole('alert').innerText();
+    await expect.poll(() => alert(refused)).toContain('does not accept this ADMIN_TOKEN. Enter the one');
+    const without = await openWithout({ at: '#/operator', expected: [404] });
+    await without.getByLabel('Stay signed in').selectOption(choice);
+    await enterToken(without, ADMIN_TOKEN);
+    await expect.poll(() => alert(without)).toContain('sets no ADMIN_TOKEN. Set one');
 
-      for (const page of [refused, without]) {
-        expect(await alert(page)).not.toMatch(/session|route|\/v1\//);
-        expect(await page.context().storageState()).toEqual({ cookies: [], origins: [] });
-      }
-    },
-  );
+    for (const page of [refused, without]) {
+      expect(await alert(page)).not.toMatch(/session|route|\/v1\//);
+      expect(await page.context().storageState()).toEqual({ cookies: [], origins: [] });
+    }
+  });
 });
 
 describe('a deployment whose callers bring keys of their own', () => {

@@ -4,8 +4,8 @@ import type { Deployment } from '../deployment/deployment.ts';
 import { until } from '../deployment/polling.ts';
 import { runs } from '../laws/runs.ts';
 
-/** Recorded conversations: by day a part of the sample, since each is a page or more. */
-export const fewTraces = (): readonly Trace[] => sampleTraces().slice(0, runs(3, 1_000));
+/** Recorded conversations: by day the first of the sample, since each is a page or more. */
+export const fewTraces = (): readonly Trace[] => sampleTraces().slice(0, runs(1, 1_000));
 
 /** Strategies under which the example of *Try it* is edited. */
 export const COMPACT = { mode: 'compact', token_budget: 8_000, low_watermark_pct: 0.6, archive: true };
