@@ -7,7 +7,7 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import OpenAI from 'openai';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { ROOT } from '../../../tools/worker-server.ts';
 import { calls, result } from '../../support/conversations/chat.ts';
 import { until } from '../../support/deployment/polling.ts';
@@ -71,8 +71,9 @@ describe.skipIf(files === undefined)('in a fresh copy of the repository', () => 
 
   beforeAll(async () => {
     copy = freshCopy(files ?? []);
-    // Its own Worker is part of what a user gets.
-    const { OPENAI_API_KEY: _, PRECIS_TESTED_WORKER: __, ...env } = process.env;
+    // Its own Worker is part of what a user gets. By day it has the one of all tests.
+    const { OPENAI_API_KEY: _, PRECIS_TESTED_WORKER: built, ...own } = process.env;
+    const env = inject('properties').full ? own : { ...own, PRECIS_TESTED_WORKER: built };
     // As npm does when the packages are installed.
     execFileSync('npm', ['run', 'prepare'], { cwd: copy, env, stdio: 'pipe' });
     demo = spawn('npm', [...(command?.words.slice(1) ?? []), '--', '--inspect'], {

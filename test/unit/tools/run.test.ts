@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ofTurn } from '../../support/deployment/in-turn.ts';
 
 const PRECIS = join(import.meta.dirname, '../../../bin/precis.js');
 const HOST = 'https://precis.example';
@@ -237,8 +238,8 @@ describe('precis start', () => {
     for (const server of servers) server.close();
   });
 
-  it.each([
-    ['--port', 'eighty', /^--port, or PORT, takes 0 to 65,535, not eighty\.$/m],
+  /** Each start loads all that it may need. */
+  const VARIABLES: [flag: string, value: string, says: RegExp][] = [
     [
       '--var',
       'UPSTREAM_BASE_URl:sk-secret',
@@ -251,6 +252,11 @@ describe('precis start', () => {
       'UPSTREAM_BASE_URL:http://127.0.0.1:9/v1',
       /^UPSTREAM_BASE_URL is the address of this Precis itself/m,
     ],
+  ];
+
+  it.each([
+    ['--port', 'eighty', /^--port, or PORT, takes 0 to 65,535, not eighty\.$/m],
+    ...ofTurn(0, VARIABLES),
   ])('says what is wrong with %s %s', async (flag, value, says) => {
     const { code, err } = await precis(['start', '--data', folder, flag, value], { PORT: '9' });
 

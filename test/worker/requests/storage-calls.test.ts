@@ -18,6 +18,7 @@ import {
   system,
   user,
 } from '../../support/conversations/chat.ts';
+import { ofTurn } from '../../support/deployment/in-turn.ts';
 import { quiet } from '../../support/quiet.ts';
 import {
   question,
@@ -246,9 +247,9 @@ const PARTS: readonly Named[] = [
   ['with memory blocks', { memory_blocks: ['team'] }, {}, []],
 ];
 /** Without an edit, with edits, with an object's memory. Other modes take fewer rows. */
-const EACH: ReadonlySet<string> = new Set(['none', 'auto', 'rolling_summary']);
+const EACH: ReadonlySet<string> = new Set(ofTurn(1, ['none', 'auto', 'rolling_summary']));
 
-/** The rows for a mode: each mode and each row at least once, and all rows in three modes. */
+/** The rows for a mode: each mode and each row at least once, and all rows in these modes. */
 function named(mode: string): Named[] {
   if (EACH.has(mode)) return [BARE, ...READ, ...PARTS];
   const at = MODES.findIndex(([name]) => name === mode);
