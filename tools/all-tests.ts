@@ -5,7 +5,7 @@
  * comes in one piece, in order.
  */
 import { spawn } from 'node:child_process';
-import { existsSync, rmSync, statfsSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findChromium } from './chromium.ts';
@@ -89,11 +89,20 @@ function temporaryDirectory(): string {
 
 /**
  * Where Node.js keeps the code of modules as it has compiled them. Tests start dozens of processes
- * that load the same ones. Emptied before each run: modules with a path of their own in each run,
- * such as Vitest's bundled configurations, would pile up.
+ * that load the same ones, and the next run does. Emptied before a run where it has grown: modules
+ * with a path of their own in each run, such as Vitest's bundled configurations, pile up.
  */
 const COMPILED = join(import.meta.dirname, '../node_modules/.cache/compiled');
-rmSync(COMPILED, { recursive: true, force: true });
+/** In bytes: three times what a run compiles. */
+const MOST_COMPILED = 200 * 1024 ** 2;
+if (sizeOf(COMPILED) > MOST_COMPILED) rmSync(COMPILED, { recursive: true });
+
+/** The bytes of all files in a folder, which may be absent. */
+function sizeOf(folder: string): number {
+  if (!existsSync(folder)) return 0;
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+  return files.reduce((sum, file) => sum + statSync(join(folder, file)).size, 0);
+}
 
 /** @returns whether it succeeded */
 function run([script, ...args]: Job, output: ReturnType<Output['place']>): Promise<boolean> {
