@@ -49,7 +49,7 @@ backup  Saves everything stored of one caller, of one of its conversations, or o
         Exit status: 0 finished, 1 not.
 restore Restores a backup into a deployment with the same PRECIS_SECRET. What is there stays, and
         what was deleted since does not come back. Needs PRECIS_ADMIN_TOKEN.
-        Exit status: 0 everything is restored, 1 not.`;
+        Exit status: 0 finished, 1 not.`;
 
 /** Programs with arguments of their own: in the package, and their source, which only a clone has. */
 const PROGRAMS = {

@@ -15,7 +15,7 @@ import { addressOf, fail, NO_WINDOWS, takesKeys } from './said.js';
 const USAGE = `usage: precis run [--url <deployment>] [--agent <name>] [--port <number>] [--data <folder>]
                   -- <command> [<argument>]…
 
-  --url    a deployment, instead of a Precis on this machine
+  --url    a deployment, or PRECIS_URL: instead of a Precis on this machine
   --agent  the agent whose strategy applies to requests that name none: coding
   --port   the port of the Precis on this machine, which is started if none runs there: 8787
   --data   the folder that stores everything: .precis in the home folder
