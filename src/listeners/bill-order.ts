@@ -64,9 +64,11 @@ export function potentialBillOf(
   answer: BilledAnswer,
   call: Call,
 ): PotentialBill | null {
+  const { schedule, calls, writes } = unchangedOrderOf([answer], call);
   return potentialBill({
-    schedule: scheduleFor([answer], call),
-    usage: answer.usage() ?? null,
+    schedule,
+    usage: calls[0] ?? null,
+    ...(writes === undefined ? {} : { writes }),
     view: tokens ?? null,
     moved: frontier.moved,
     summarized: applied_edits.some(({ type }) => type === 'summarize'),

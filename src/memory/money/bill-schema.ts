@@ -75,6 +75,8 @@ export type Saving = z.output<typeof savingSchema>;
 export const potentialBillSchema = z.strictObject({
   unit: z.literal('nanodollars'),
   family: z.string(),
+  /** See `billSchema`. */
+  about: z.literal(true).exactOptional(),
   /** The array, as the upstream counted it. */
   sent: pricedTokensSchema.nullable(),
   /** The view. */

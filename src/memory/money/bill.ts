@@ -101,9 +101,9 @@ export function billOf(request: BilledRequest): Bill | null {
 }
 
 /** A usage with the cache writes of the vendor's rule, where the upstream reports none. */
-function withWrites(
+export function withWrites(
   usage: RunUsage,
-  { writes }: BilledRequest,
+  { writes }: { readonly writes?: number | undefined },
   { fresh, written, hits }: Schedule,
 ): RunUsage {
   const { input, cached, cache_writes } = usage;

@@ -5,11 +5,11 @@
 
 import type { Schedule } from '../models/schedule.ts';
 import { type BilledTokens, inputOf } from './amounts.ts';
-import { billedTokens, priced } from './bill.ts';
+import { type BilledRequest, billedTokens, priced, withWrites } from './bill.ts';
 import type { PotentialBill, RunUsage } from './bill-schema.ts';
 
 /** A request that was only observed. */
-export interface ObservedRequest {
+export interface ObservedRequest extends Pick<BilledRequest, 'writes'> {
   /** Null if the price of the model, or of the caller's tier, is not known. */
   readonly schedule: Schedule | null;
   readonly usage: RunUsage | null;
@@ -25,18 +25,21 @@ export interface ObservedRequest {
 export function potentialBill({
   schedule,
   usage,
+  writes,
   view,
   moved,
   summarized,
 }: ObservedRequest): PotentialBill | null {
   if (!schedule) return null;
-  const array = usage && billedTokens(usage, schedule);
+  const whole = usage && withWrites(usage, { writes }, schedule);
+  const array = whole && billedTokens(whole, schedule);
   const sent = array && priced(array, schedule);
   const shown = array && view && view.before > 0 ? viewOf(array, view, moved) : null;
   const would_be = shown && priced(shown, schedule);
   const hasSummary = moved && summarized;
   const net = sent && would_be && !hasSummary ? sent.amount - would_be.amount : null;
-  return { unit: 'nanodollars', family: schedule.family, sent, would_be, net };
+  const about = array && whole !== usage ? { about: true as const } : {};
+  return { unit: 'nanodollars', family: schedule.family, ...about, sent, would_be, net };
 }
 
 /**

@@ -38,6 +38,18 @@ describe('the bill of an observed request', () => {
     expect(potentialBill({ ...observed, summarized: true })?.net).toBe(10_000_000);
   });
 
+  it('writes what the vendor’s rule says where the upstream does not say it, as the bill does', () => {
+    // 2.5 dollars written and 0.2 cached, of GPT-6 Sol.
+    const sol = scheduleOf('gpt-6-sol', utcTimeOf(new Date('2026-12-01'))) ?? null;
+    expect(potentialBill({ ...observed, schedule: sol })).toMatchObject({ sent: null, net: null });
+    expect(potentialBill({ ...observed, schedule: sol, writes: 1 })).toMatchObject({
+      about: true,
+      sent: { fresh: 0, cached: 37_888, written: 2_112 },
+      would_be: { cached: 17_888 },
+    });
+    expect(potentialBill({ ...observed, writes: 1 })).not.toHaveProperty('about');
+  });
+
   it('is not known without a price, and knows nothing without a usage', () => {
     expect(potentialBill({ ...observed, schedule: null })).toBeNull();
     expect(potentialBill({ ...observed, usage: null })).toMatchObject({
