@@ -37,8 +37,8 @@ mcp     Adds the MCP server of a deployment to claude, codex or opencode, by the
         Their configuration names the variable with the key: OPENAI_API_KEY, for claude PRECIS_KEY.
 verify  Whether a receipt is right. OPENAI_API_KEY is the key that the request was made with.
         Exit status: 0 valid, 1 not valid, 2 could not be verified.
-why     Why a request was shortened, or was not: its id is the answer's x-request-id. Without an
-        id it is the newest one, of the conversation or of all.
+why     Why a request was shortened, or was not: its id is the answer's x-request-id or
+        request-id. Without an id it is the newest one, of the conversation or of all.
         OPENAI_API_KEY is the key that the request was made with.
         Exit status: 0 found, 1 it has no event, or no longer.
 doctor  What is wrong with a deployment, and what to do. PRECIS_ADMIN_TOKEN is the deployment's

@@ -25,4 +25,17 @@ describe('the line about a request', () => {
     expect(head.headers.get('x-memory-mode')).toBe('none');
     print.mockRestore();
   });
+
+  it.each(['x-request-id', 'request-id'])('has the upstream’s id, by %s', (header) => {
+    const lines: string[] = [];
+    vi.spyOn(console, 'info').mockImplementation((line: string) => void lines.push(line));
+    const services = { config: { logLevel: 'info' }, log: createLog('info'), metrics: new Metrics() };
+    const incoming = new Request('https://precis.example');
+    const scope = { services, timings: new Timings(), incoming } as unknown as RequestScope;
+
+    const answer = new Response(null, { headers: { [header]: 'req_of_the_vendor' } });
+    new CallLife(scope, 'messages').answered(answer, idleReport('none', 'default'));
+
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ request_id: 'req_of_the_vendor' }]);
+  });
 });
