@@ -92,7 +92,7 @@ describe.skipIf(spawnSync('curl', ['--version']).status !== 0)('the commands of 
     if (code.includes('/v1/deployment')) expect(ran.said).toContain('"object":"memory.deployment"');
     if (code.includes('/metrics')) expect(ran.said).toContain('precis_requests_total');
     if (code.includes('precis.js doctor')) expect(ran.said).toContain('Nothing fails.');
-    if (code.includes(' restore ')) expect(ran.said).toMatch(/^callers +2 restored$/m);
+    if (code.includes(' restore ')) expect(ran.said).toMatch(/^records of callers +2 restored$/m);
   });
 
   it('have put what is stored into the other deployment', async () => {
