@@ -7,11 +7,12 @@ import {
   wrongReport,
 } from '../../support/clients/agent-caller.ts';
 import { requestsIn, toolTalk } from '../../support/conversations/tool-talk.ts';
-import { deploy } from '../../support/deployment/deployment.ts';
+import { type Deployment, deploy } from '../../support/deployment/deployment.ts';
 import { until } from '../../support/deployment/polling.ts';
 import { overProtocols } from '../../support/deployment/protocol.ts';
 import {
   conversation,
+  HASTY,
   type Manner,
   PATIENT,
   readSummary,
@@ -20,7 +21,6 @@ import {
 } from '../../support/deployment/summarizer.ts';
 
 const deployment = deploy({ summarizer: true, limits: { summaryBackoffMs: 20 } });
-const patient = deploy(PATIENT);
 
 const strategy = {
   mode: 'auto' as const,
@@ -47,19 +47,28 @@ function expectDigest(sent: Sent, topic: string): void {
   expect(wrongReport(sent)).toEqual([]);
 }
 
-overProtocols('a summarizer that fails', deployment, () => {
-  const BAD: Manner[] = ['refusal', 'hang', 'tool call', 'too long', 'error sentence', 'orders'];
-  it.each(BAD)('with %s leaves mode auto its digest, and says so', async (manner) => {
-    deployment.summarizer.always(manner);
+function leavesDigest(of: Deployment, bad: readonly Manner[]): void {
+  it.each(bad)('with %s leaves mode auto its digest, and says so', async (manner) => {
+    of.summarizer.always(manner);
     const topic = `apples (${manner})`;
 
-    const sent = await new AgentCaller(deployment, { memory_strategy: strategy }).send(needy(topic));
+    const sent = await new AgentCaller(of, { memory_strategy: strategy }).send(needy(topic));
 
     expect(sent.memory.summary?.status).toBe('degraded');
     expect(sent.memory.warnings).toEqual(['summary_degraded']);
     expectDigest(sent, topic);
-    for (const ref of refsIn(sent.view)) expect((await deployment.fetch(`/v1/refs/${ref}`)).status).toBe(200);
+    for (const ref of refsIn(sent.view)) expect((await of.fetch(`/v1/refs/${ref}`)).status).toBe(200);
   });
+}
+
+describe('a summarizer that falls silent', () => {
+  const hasty = deploy(HASTY);
+
+  overProtocols('a summarizer that fails', hasty, () => leavesDigest(hasty, ['hang']));
+});
+
+overProtocols('a summarizer that fails', deployment, () => {
+  leavesDigest(deployment, ['refusal', 'tool call', 'too long', 'error sentence', 'orders']);
 
   it('that nobody listens at leaves it too, in a stream as well', async () => {
     const caller = new AgentCaller(deployment, { memory_strategy: strategy, stream: true });
@@ -106,6 +115,8 @@ overProtocols('a summarizer that fails', deployment, () => {
 
 /** Over chat alone: it takes long, and the wait does not depend on the protocol. */
 describe('a summarizer that is late', () => {
+  const patient = deploy(PATIENT);
+
   it('leaves mode auto its digest, pending, and the next summary is built upon what came', async () => {
     patient.summarizer.next('too slow');
     const caller = new AgentCaller(patient, { memory_strategy: strategy, conversation_id: 'late' });

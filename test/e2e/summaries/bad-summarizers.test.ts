@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { type Asked, deploy } from '../../support/deployment/deployment.ts';
+import { type Asked, type Deployment, deploy } from '../../support/deployment/deployment.ts';
 import { overProtocols } from '../../support/deployment/protocol.ts';
 import {
   conversation,
+  HASTY,
   HEADINGS,
   type Manner,
   type Message,
@@ -16,12 +17,17 @@ const deployment = deploy({ summarizer: true, limits: { summaryBackoffMs: 20 } }
 
 const strategy = { mode: 'summarize', context_limit: 4, keep_last_n_turns: 2 };
 
-function ask(conversation_id: string, messages: Message[], fields: object = {}): Promise<Asked> {
-  return deployment.ask({ memory_strategy: strategy, conversation_id, ...fields, messages });
+function ask(
+  conversation_id: string,
+  messages: Message[],
+  fields: object = {},
+  of = deployment,
+): Promise<Asked> {
+  return of.ask({ memory_strategy: strategy, conversation_id, ...fields, messages });
 }
 
-async function memoryOf(conversation: string) {
-  const response = await deployment.fetch(`/v1/conversations/${encodeURIComponent(conversation)}/memory`);
+async function memoryOf(conversation: string, of = deployment) {
+  const response = await of.fetch(`/v1/conversations/${encodeURIComponent(conversation)}/memory`);
   expect(response.status).toBe(200);
   return (await response.json()) as {
     health: string;
@@ -36,14 +42,13 @@ const NOTHING_OF_IT = new RegExp(
 );
 
 /** Bad answers of a summarizer, with the stored code of the failure and the number of calls. */
-const BAD: [manner: Manner, error: string, calls: number][] = [
+type Bad = readonly [manner: Manner, error: string, calls: number];
+const BAD: readonly Bad[] = [
   ['rate limit', 'rate_limited', 3],
   ['long rate limit', 'rate_limited', 1],
   ['server error', 'upstream_error', 3],
   ['refusal', 'refused', 1],
   ['redirect', 'refused', 1],
-  ['hang', 'timeout', 3],
-  ['hang in the body', 'timeout|unreachable', 3],
   ['broken body', 'unreachable', 3],
   ['no JSON', 'unfinished', 3],
   ['no choices', 'unfinished', 3],
@@ -61,17 +66,21 @@ const BAD: [manner: Manner, error: string, calls: number][] = [
   ['content filter', 'unfinished', 3],
   ['loop', 'degenerate', 3],
 ];
+const SILENT: readonly Bad[] = [
+  ['hang', 'timeout', 3],
+  ['hang in the body', 'timeout|unreachable', 3],
+];
 
-overProtocols('a summarizer', deployment, () => {
-  describe.each(BAD)('that gives: %s', (manner, error, calls) => {
+function isReplaced(of: Deployment, bad: readonly Bad[]): void {
+  describe.each(bad)('that gives: %s', (manner, error, calls) => {
     it('is replaced by a digest, which stays until the frontier moves', async () => {
-      deployment.summarizer.always(manner);
+      of.summarizer.always(manner);
       const messages = conversation('scales', 4);
 
-      const first = await ask(manner, messages);
-      deployment.summarizer.always('summary');
-      const again = await ask(manner, messages);
-      const longer = await ask(manner, conversation('scales', 5));
+      const first = await ask(manner, messages, {}, of);
+      of.summarizer.always('summary');
+      const again = await ask(manner, messages, {}, of);
+      const longer = await ask(manner, conversation('scales', 5), {}, of);
 
       const [preamble, , answer, ...tail] = first.seen.body.messages;
       const { text } = readSummary(answer.content);
@@ -82,7 +91,7 @@ overProtocols('a summarizer', deployment, () => {
       expect(first.text).not.toMatch(NOTHING_OF_IT);
       expect(tokensIn(answer.content)).toEqual([]);
 
-      expect(deployment.summarizer.requests).toHaveLength(calls);
+      expect(of.summarizer.requests).toHaveLength(calls);
       expect(first.memory.summary).toMatchObject({ status: 'degraded', text });
       expect(first.memory.warnings).toEqual(['summary_degraded']);
       expect(first.headers.get('x-memory-warning')).toBe('summary_degraded');
@@ -93,13 +102,31 @@ overProtocols('a summarizer', deployment, () => {
       const opening = first.seen.rawBody.toString().slice(0, -2);
       expect(longer.seen.rawBody.toString().startsWith(opening)).toBe(true);
 
-      const { health, memories } = await memoryOf(manner);
+      const { health, memories } = await memoryOf(manner, of);
       expect(health).toBe('degraded');
       expect(memories.find(({ status }) => status === 'failed')).toMatchObject({
         error: expect.stringMatching(`^(${error})$`),
         attempts: calls,
       });
       expect(JSON.stringify(memories)).not.toMatch(NOTHING_OF_IT);
+    });
+  });
+}
+
+overProtocols('a summarizer', deployment, () => isReplaced(deployment, BAD));
+
+describe('a summarizer that falls silent', () => {
+  const hasty = deploy(HASTY);
+
+  overProtocols('a summarizer', hasty, () => {
+    isReplaced(hasty, SILENT);
+
+    it('is kept as a timeout, if it stops in the middle of its answer', async () => {
+      hasty.summarizer.always('hang in the body');
+      await ask('half a timeout', conversation('balances', 4), {}, hasty);
+
+      const { memories } = await memoryOf('half a timeout', hasty);
+      expect(memories.find(({ status }) => status === 'failed')?.error).toBe('timeout');
     });
   });
 });
@@ -192,16 +219,6 @@ overProtocols('a summarizer that recovers', deployment, () => {
 
     const total = deployment.summarizer.readings.reduce((sum, { usage }) => sum + usage.total_tokens, 0);
     expect(memory.summary?.usage.total_tokens).toBe(total);
-  });
-});
-
-overProtocols('a summarizer that stops in the middle of its answer', deployment, () => {
-  it('is kept as a timeout', async () => {
-    deployment.summarizer.always('hang in the body');
-    await ask('half a timeout', conversation('balances', 4));
-
-    const { memories } = await memoryOf('half a timeout');
-    expect(memories.find(({ status }) => status === 'failed')?.error).toBe('timeout');
   });
 });
 

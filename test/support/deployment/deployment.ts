@@ -16,7 +16,7 @@ export const KEY = 'sk-the-key-of-a-test-caller-0001';
 
 export interface DeploymentOptions extends FileWorkerOptions, Partial<Environment> {
   readonly upstream?: UpstreamOptions;
-  /** Whether the deployment has its own summarizer, with a limit of one second per answer. */
+  /** Whether the deployment has its own summarizer. */
   readonly summarizer?: boolean;
 }
 
@@ -195,7 +195,6 @@ function variablesOf({ url }: Summarizer): Record<string, string> {
     SUMMARIZER_BASE_URL: url,
     SUMMARIZER_MODEL,
     SUMMARIZER_API_KEY: SUMMARIZER_KEY,
-    SUMMARIZER_TIMEOUT_MS: '1000',
   };
 }
 

@@ -20,6 +20,16 @@ export const PATIENT = {
   limits: { summaryMs: 2_500 },
 };
 
+/**
+ * Options of a deployment that gives up soon what its summarizer does not answer. A busy machine
+ * may take longer for a summary, so none is expected here.
+ */
+export const HASTY = {
+  summarizer: true,
+  vars: { SUMMARIZER_TIMEOUT_MS: '1000' },
+  limits: { summaryBackoffMs: 20 },
+};
+
 /** Part of every answer that is not a summary. It must not reach a view. */
 export const UNWANTED = 'quagmire';
 

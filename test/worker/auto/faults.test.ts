@@ -273,9 +273,9 @@ describe('an object that fails', () => {
 
 describe('an object that is evicted between any two requests', () => {
   it('gives the same views as one that stays awake', async () => {
-    const awake = start(TALK, { SUMMARIZER_TIMEOUT_MS: '500' });
+    const awake = start(TALK);
     const stayed = await awake.rounds(1, 12);
-    const asleep = start(TALK, { SUMMARIZER_TIMEOUT_MS: '500' });
+    const asleep = start(TALK);
     const evicted = [];
     for (let n = 1; n <= 12; n++) {
       evicted.push(await asleep.ask(n));

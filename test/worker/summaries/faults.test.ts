@@ -20,13 +20,10 @@ const logged = loggedLines();
 const bodyOf = (messages: readonly object[]) => JSON.stringify({ model: 'gpt-4.1', messages });
 
 describe('an object that is evicted between any two requests', () => {
-  // An object can be evicted only when it has no work in progress: see below.
-  const SHORT = { SUMMARIZER_TIMEOUT_MS: '500' };
-
   it.each(MODES)('gives the same views as one that stays awake, in mode %s', async (_, strategy) => {
-    const awake = start(strategy, SHORT);
+    const awake = start(strategy);
     const stayed = await awake.rounds(1, 10);
-    const asleep = start(strategy, SHORT);
+    const asleep = start(strategy);
     const evicted = [];
     for (let n = 1; n <= 10; n++) {
       evicted.push(await asleep.ask(n));
