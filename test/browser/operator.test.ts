@@ -5,6 +5,7 @@ import { expectShownWell, inspect, signOut } from '../support/browser/browser.ts
 import { untilDayLasts } from '../support/day.ts';
 import { deploy, KEY } from '../support/deployment/deployment.ts';
 import { ofTurn } from '../support/deployment/in-turn.ts';
+import { until } from '../support/deployment/polling.ts';
 
 const ADMIN_TOKEN = 'the-token-of-the-operator';
 const ALICE = 'the-access-key-of-alice-0001';
@@ -52,6 +53,10 @@ async function openScreen(expected: readonly number[] = []): Promise<Page> {
   return page;
 }
 
+interface Counted {
+  readonly requests: number;
+}
+
 const cardOf = (page: Page, name: string) =>
   page.locator('.caller').filter({ has: page.getByText(name, { exact: true }) });
 
@@ -60,6 +65,15 @@ describe('a deployment with access keys', () => {
     await untilDayLasts(60_000);
     const answer = await ask(ALICE);
     expect(answer.status, await answer.text()).toBe(200);
+    // It is counted after its answer, and the screen reads that once.
+    await until('the request is counted', async () => {
+      const headers = { authorization: `Bearer ${ADMIN_TOKEN}` };
+      const read = async (path: string) =>
+        (await fetch(`${precis.url}/v1/admin/${path}`, { headers })).json();
+      const { today } = (await read('callers/alice')) as { today: Record<'requests' | 'counted', Counted> };
+      const { total } = (await read('overview?days=7')) as { total: Counted };
+      return [today.requests, today.counted, total].every((one) => one?.requests === 1);
+    });
   });
 
   it('shows its parts and its callers, and no contents', async () => {

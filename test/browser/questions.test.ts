@@ -6,7 +6,7 @@ import type { Locator, Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { exampleConversation } from '../../inspector/read/example.ts';
 import { inspect } from '../support/browser/browser.ts';
-import { COMPACT, play } from '../support/browser/played.ts';
+import { COMPACT, play, recorded } from '../support/browser/played.ts';
 import { deploy, KEY } from '../support/deployment/deployment.ts';
 
 const ADMIN_TOKEN = 'the-token-of-the-operator';
@@ -54,6 +54,7 @@ beforeAll(async () => {
     const answer = await precis.chat(body, { authorization: `Bearer ${BOB}` });
     expect(answer.status).toBe(429);
   }
+  await recorded(precis, { id: 'broken' }, 6, BOB);
 });
 
 describe('who pays asks', () => {

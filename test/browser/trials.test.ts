@@ -2,6 +2,7 @@
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { expectShownWell, inspect } from '../support/browser/browser.ts';
+import { recorded } from '../support/browser/played.ts';
 import { deploy, KEY } from '../support/deployment/deployment.ts';
 
 const precis = deploy();
@@ -18,6 +19,7 @@ it('shows both sides with an interval, and is loaded only where there is a trial
   for (let at = 0; at < 40; at++) {
     const messages = [...turns, { role: 'user', content: `And in case ${at}?` }];
     await precis.ask({ messages, memory_strategy, conversation_id: `case-${at}` });
+    await recorded(precis, { id: `case-${at}` }, 1);
   }
   const page = await open({ key: KEY });
   const trial = page.getByRole('region', { name: 'trim on trial' });

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import OpenAI from 'openai';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Behaviour } from '../../../tools/upstream/behaviours.ts';
 import { startUpstream } from '../../../tools/upstream/upstream.ts';
 import { COMPACT_OLD_TURNS, conversationOf, linesAbout } from '../../support/conversations/conversations.ts';
@@ -10,12 +10,7 @@ import { ofTurn } from '../../support/deployment/in-turn.ts';
 import { until } from '../../support/deployment/polling.ts';
 import { overProtocols } from '../../support/deployment/protocol.ts';
 
-const HEADERS_TIMEOUT_MS = 1_500;
-
-const deployment = deploy({
-  upstream: { strict: false },
-  vars: { UPSTREAM_HEADERS_TIMEOUT_MS: String(HEADERS_TIMEOUT_MS) },
-});
+const deployment = deploy({ upstream: { strict: false } });
 
 const model = 'gpt-4.1-mini';
 const messages = conversationOf([linesAbout('what an upstream may answer')]);
@@ -162,14 +157,54 @@ overProtocols('an answer that is compressed', deployment, (protocol) => {
   });
 });
 
-overProtocols('an upstream that does not answer', deployment, (protocol) => {
-  async function outcomeOf(response: Response): Promise<unknown[]> {
-    return [response.status, await response.json()];
-  }
-  const errorOf = (code: string) => ({
-    error: { message: expect.stringContaining('upstream'), type: 'server_error', param: null, code },
+async function outcomeOf(response: Response): Promise<unknown[]> {
+  return [response.status, await response.json()];
+}
+
+const errorOf = (code: string) => ({
+  error: { message: expect.stringContaining('upstream'), type: 'server_error', param: null, code },
+});
+
+describe('an upstream that takes long', () => {
+  const HEADERS_TIMEOUT_MS = 1_500;
+  const hasty = deploy({
+    upstream: { strict: false },
+    vars: { UPSTREAM_HEADERS_TIMEOUT_MS: String(HEADERS_TIMEOUT_MS) },
   });
 
+  overProtocols('an upstream that takes long', hasty, (protocol) => {
+    it('for its headers is late, and its connection is closed', async () => {
+      hasty.upstream.next({ type: 'hang' }, { type: 'hang' });
+
+      const responses = await Promise.all([
+        hasty.chat({ ...request, stream: true }),
+        hasty.fetch('/v1/files/file_1'),
+      ]);
+
+      for (const response of responses)
+        expect(await outcomeOf(response)).toEqual([504, errorOf('upstream_timeout')]);
+      // Beside them, the upstream was asked whether it accepts the key.
+      const silent = hasty.upstream.requests.filter(({ path }) => !path.endsWith('/models'));
+      expect(silent).toHaveLength(2);
+      await until('both connections are closed', () => silent.every(({ closed }) => closed));
+    });
+
+    it('may take longer for its body than for its headers', async () => {
+      const { open, words, close } = saidStream(protocol, ['x']);
+      hasty.upstream.next((_, response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        response.write(open + words[0]);
+        setTimeout(() => response.end(close), HEADERS_TIMEOUT_MS + 500);
+      });
+
+      const response = await hasty.wire({ ...request, stream: true, memory_report: false });
+
+      expect(await response.text()).toBe(open + words[0] + close);
+    });
+  });
+});
+
+overProtocols('an upstream that does not answer', deployment, () => {
   it('is unreachable when nobody listens at its address', async () => {
     const before = deployment.worker.output().length;
     const responses = await deployment.withoutUpstream(() =>
@@ -211,34 +246,6 @@ overProtocols('an upstream that does not answer', deployment, (protocol) => {
     const response = await deployment.chat(request);
 
     expect(await outcomeOf(response)).toEqual([502, errorOf('upstream_unreachable')]);
-  });
-
-  it('is late when its headers take too long, and its connection is closed', async () => {
-    deployment.upstream.next({ type: 'hang' }, { type: 'hang' });
-
-    const responses = await Promise.all([
-      deployment.chat({ ...request, stream: true }),
-      deployment.fetch('/v1/files/file_1'),
-    ]);
-
-    for (const response of responses)
-      expect(await outcomeOf(response)).toEqual([504, errorOf('upstream_timeout')]);
-    await until('both connections are closed', () =>
-      deployment.upstream.requests.slice(-2).every(({ closed }) => closed),
-    );
-  });
-
-  it('may take longer for its body than for its headers', async () => {
-    const { open, words, close } = saidStream(protocol, ['x']);
-    deployment.upstream.next((_, response) => {
-      response.writeHead(200, { 'content-type': 'text/event-stream' });
-      response.write(open + words[0]);
-      setTimeout(() => response.end(close), HEADERS_TIMEOUT_MS + 500);
-    });
-
-    const response = await deployment.wire({ ...request, stream: true, memory_report: false });
-
-    expect(await response.text()).toBe(open + words[0] + close);
   });
 
   it('that breaks off within a JSON answer is reported as unreachable where the report was to be added', async () => {

@@ -110,23 +110,21 @@ describe('the operator’s routes of callers', () => {
     expect(text).not.toContain(SECRET);
     expect(text).not.toContain(key);
     const amount = 1_000 * 400 + 100 * 1_600;
-    await vi.waitFor(async () => {
-      const one = await shownBy(ask('GET', `/${name}`));
-      expect(one).toMatchObject({
-        kind: 'access_key',
-        state: 'active',
-        key: 'configured',
-        limits,
-        limits_from: 'configuration',
-        // The counters equal the bills.
-        today: {
-          requests: { requests: 1, billed: 1, actual: amount },
-          counted: { requests: 1, tokens: 1_100, amount },
-        },
-        month: { requests: { actual: amount }, counted: { amount } },
-      });
-      expect(one.last_seen_at).toBeGreaterThan(Date.now() / 1_000 - 100_000);
+    const shown = () => shownBy(ask('GET', `/${name}`));
+    await expect.poll(shown).toMatchObject({
+      kind: 'access_key',
+      state: 'active',
+      key: 'configured',
+      limits,
+      limits_from: 'configuration',
+      // The counters equal the bills.
+      today: {
+        requests: { requests: 1, billed: 1, actual: amount },
+        counted: { requests: 1, tokens: 1_100, amount },
+      },
+      month: { requests: { actual: amount }, counted: { amount } },
     });
+    expect((await shown()).last_seen_at).toBeGreaterThan(Date.now() / 1_000 - 100_000);
   });
 
   it('sum up two callers in a bounded number of calls, without a name of a conversation', async () => {
