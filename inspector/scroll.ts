@@ -21,7 +21,9 @@ let stop: (() => void) | undefined;
 /** Events by which a person takes over. */
 const TAKES_OVER = ['wheel', 'pointerdown', 'touchstart', 'keydown'] as const;
 
-/** Calls `work` at each such event, until the returned function is called. */
+/**
+ * Calls `work` at each event by which a person takes over, until the returned function is called.
+ */
 export function onTakeOver(target: EventTarget, work: () => void): () => void {
   for (const name of TAKES_OVER) target.addEventListener(name, work, { passive: true });
   return () => {

@@ -220,17 +220,26 @@ function upstreamsIn(vars: Variables) {
     upstreamBaseUrl: vars.UPSTREAM_BASE_URL,
     upstreamIsOpenAi: isOpenAi(vars.UPSTREAM_BASE_URL),
     anthropicBaseUrl,
-    /** Set: callers present an access key, and the deployer's key goes upstream. Unset: theirs. */
+    /**
+     * Set: callers present an access key, and the deployer's key goes upstream. Unset: callers
+     * bring their own key.
+     */
     access,
     /** Callers' limits, by the names of access keys. */
     callerLimits: readCallerLimits(vars.CALLER_LIMITS, access),
-    /** Whether a request is sent while it is not known if its caller may spend, or is one. */
+    /**
+     * Whether a request is sent although it is not known whether its caller may still spend, or is
+     * still a caller.
+     */
     allowsUnknown: vars.LIMITS_UNREACHABLE === 'allow',
     /** Whether a key's first write waits until the upstream has accepted the key. */
     verifyKeys: vars.VERIFY_KEYS === 'true',
     /** Whether stored data can be read with a key while the upstream can't be asked about it. */
     unverifiedReads: vars.UNVERIFIED_READS === 'allow',
-    /** The tenant of callers without an identifying key, where only the owner can connect. */
+    /**
+     * The tenant of all callers without a key that identifies one. Set in deployments
+     * that only their owner reaches.
+     */
     localTenant: readLocalTenant(vars),
   };
 }

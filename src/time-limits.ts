@@ -29,7 +29,10 @@ const VALUES = {
   shutdownDateMs: 2_000,
   /** An error's body, until it is passed on unread. */
   errorBodyMs: 5_000,
-  /** From a short answer's first piece to its rest, which almost always comes at once. */
+  /**
+   * The rest of a short answer after its first piece, until what has come is passed on: it almost
+   * always comes at once.
+   */
   answerAtOnceMs: 5,
   /**
    * The first event of a stream, or the first word of one over a bridge, for which headers wait: an

@@ -7,7 +7,10 @@ import { Failure } from '../api/connection.ts';
 import { useLoad } from '../api/use-load.ts';
 import { Of } from './states.tsx';
 
-/** @param around what the part is in, while it is loading or has failed to */
+/**
+ * @param load imports the part
+ * @param around what the part is in, while it is loading or has failed to
+ */
 export function late<Props extends object>(
   load: () => Promise<ComponentType<Props>>,
   around: (state: ComponentChildren) => ComponentChildren,

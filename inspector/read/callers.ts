@@ -88,7 +88,11 @@ export function limitLines({ limits, today, month }: ShownCaller): string[] {
 
 const DAY = 86_400;
 
-/** The day on which a caller was last seen, in UTC. @param now in seconds since 1970 */
+/**
+ * The day on which a caller was last seen. It is known to the day, in UTC.
+ *
+ * @param now in seconds since 1970
+ */
 export function seenWords(at: number | null, now: number): string {
   if (at === null) return 'never';
   const days = Math.floor(now / DAY) - Math.floor(at / DAY);

@@ -98,7 +98,11 @@ const TRIED: Readonly<Record<string, { readonly label: string; readonly says: st
   },
 };
 
-/** The words of a warning about a plan. @param isTried whether nobody sends the plan */
+/**
+ * A warning about a plan: its label and its sentence.
+ *
+ * @param isTried whether nobody sends the plan
+ */
 export function warningWords(code: string, isTried: boolean): { label: string; says: string } {
   const tried = isTried && Object.hasOwn(TRIED, code) ? TRIED[code] : undefined;
   return tried ?? { label: labelOf(WARNING_LABELS, code), says: warningSentence(code) ?? code };

@@ -113,7 +113,11 @@ export function hasLine({ before }: PlotData): boolean {
   return before.filter((tokens) => tokens !== null).length > 1;
 }
 
-/** Points in a box of 100 by 20; empty if there are too few. @param most at the top of the box */
+/**
+ * The points of a line in a box of 100 by 20, newest at the right; empty if there are too few.
+ *
+ * @param most the value at the top of the box
+ */
 export function sparkline(values: readonly number[], most: number): string {
   if (values.length < 2) return '';
   const x = (at: number): string => ((100 * at) / (values.length - 1)).toFixed(1);

@@ -72,7 +72,10 @@ export function inDollars(nanodollars: number): number {
   return nanodollars / NANODOLLARS;
 }
 
-/** What an observed request would have saved, in dollars; undefined of any other. */
+/**
+ * What an observed request would have saved, with both sides of it, in dollars. Undefined if it was
+ * not observed, or has no price.
+ */
 export function potentialBillOf({
   potential_bill: bill,
 }: {

@@ -42,7 +42,11 @@ const ITEMS: ReadonlySet<unknown> = new Set([
   'compaction',
 ]);
 
-/** Finds an array, or says why there is none. @param most entries of the text that are read */
+/**
+ * At least one array is found, or a message says why there is none.
+ *
+ * @param most entries of the text that are read
+ */
 export function readRecorded(text: string, most = MOST): Reading {
   const trimmed = text.trim();
   if (trimmed === '') return { ok: false, message: 'Nothing is here yet.' };

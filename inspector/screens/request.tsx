@@ -160,7 +160,10 @@ async function versionsOf(client: Client, named: Named, signal: AbortSignal): Pr
   return (await client.memory(named, signal).catch(missing({ memories: [] }))).memories;
 }
 
-/** What the array adds to the event: texts instead of edited contents, roles, tokens. */
+/**
+ * What the array says about the event: the text that replaces each edited content, roles and
+ * tokens.
+ */
 async function besideOf(
   client: Client,
   named: Named,

@@ -41,7 +41,11 @@ export class HashTable {
     return value === 0 ? undefined : value - 1;
   }
 
-  /** Numbers a text, unless it has one or its bucket is full. @param value 0 to 2,147,483,646 */
+  /**
+   * Gives a text a number, unless it has one or its bucket is full.
+   *
+   * @param value 0 to 2,147,483,646
+   */
   add({ low, high }: Hashed, value: number): void {
     const slot = slotOf(this.slots, low, high);
     if (slot === undefined || this.slots[slot + 2] !== 0) return;
@@ -83,7 +87,10 @@ function put(slots: Int32Array, low: number, high: number, value: number): void 
   slots[slot + 2] = value;
 }
 
-/** The hash of a text, or of a part of it: two products, each mixed at the end. */
+/**
+ * The hash of a text, or of its part from `from` to `to`: two products over it, each mixed at the
+ * end.
+ */
 export function hashOf(text: string, from = 0, to: number = text.length): Hashed {
   let low = 0x811c9dc5;
   let high = 0x2f0b4c47;

@@ -6,7 +6,12 @@ const SPACE = 0x20;
 
 const ESCAPE = /["\\/bfnrt]|u[0-9a-fA-F]{4}/y;
 
-/** The index after a valid string, if there is one. @param start of its opening quote */
+/**
+ * The index after a string.
+ *
+ * @param start of its opening quote
+ * @returns undefined if there is no valid string
+ */
 export function stringEnd(source: string, start: number): number | undefined {
   for (let at = start + 1; at < source.length; at++) {
     const code = source.charCodeAt(at);

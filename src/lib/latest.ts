@@ -7,7 +7,10 @@ import { areSame } from './elements.ts';
 export class Latest<Subject extends object, Result> {
   private readonly made = new WeakMap<Subject, { readonly inputs: readonly unknown[]; result: Result }>();
 
-  /** @param inputs all else that the result depends on, compared with `Object.is` */
+  /**
+   * @param inputs all that the result depends on beside the subject, compared one by one with
+   *   `Object.is`
+   */
   of(subject: Subject, inputs: readonly unknown[], make: () => Result): Result {
     const known = this.made.get(subject);
     if (known && areSame(known.inputs, inputs)) return known.result;

@@ -20,7 +20,10 @@ export interface Cache<Value> {
 }
 
 export interface Bound<Value> {
-  /** For all entries. The half used last always stays; an entry larger than that never does. */
+  /**
+   * Bytes of all entries together. The most recently used half is always kept; an entry larger than
+   * that half never is.
+   */
   readonly bytes: number;
   /** Bytes of a value, if it is more than a number. */
   readonly sizeOf?: (value: Value) => number;

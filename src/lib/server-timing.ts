@@ -7,7 +7,9 @@ export class Timings {
   private readonly began = new Map<string, number>();
   private readonly spentIn: ((part: string, start: number, end: number) => void) | undefined;
 
-  /** @param spentIn called with each part, when it began and ended: milliseconds since 1970 */
+  /**
+   * @param spentIn called with each part, and when it began and ended: milliseconds since the epoch
+   */
   constructor(spentIn?: (part: string, start: number, end: number) => void) {
     this.spentIn = spentIn;
   }
@@ -52,7 +54,10 @@ export class Timings {
     return { ms: this.elapsed, ...Object.fromEntries(parts) };
   }
 
-  /** The header (https://www.w3.org/TR/server-timing/); empty if nothing was measured. */
+  /**
+   * The header `Server-Timing` (https://www.w3.org/TR/server-timing/); empty if nothing was
+   * measured.
+   */
   toString(): string {
     return [...this.spent].map(([part, milliseconds]) => `${part};dur=${milliseconds}`).join(', ');
   }

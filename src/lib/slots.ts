@@ -38,7 +38,11 @@ export class Room {
     this.left = bytes;
   }
 
-  /** Waits for a part, or for all of it. @returns gives the part back; to be called once */
+  /**
+   * Waits for a part of it; what is larger than all of it waits until it is empty.
+   *
+   * @returns gives the part back. To be called once
+   */
   async take(bytes: number): Promise<() => void> {
     const taken = Math.min(bytes, this.size);
     if (this.waiting.length > 0 || taken > this.left)

@@ -48,7 +48,10 @@ export async function within<Value>(milliseconds: number, work: Promise<Value>):
  */
 const FIRST_MS = 5;
 
-/** A limit for one wait after another, with one timer, since most end long before it fires. */
+/**
+ * A limit of time for one wait after another. One timer serves many waits, since most of them end
+ * long before it fires.
+ */
 export class Patience {
   private dueAt = 0;
   private firesAt = 0;

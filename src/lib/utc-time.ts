@@ -20,7 +20,11 @@ export function dayOf(at: number): number {
   return Math.floor(at / DAY_MS);
 }
 
-/** The first day of a month, and of the next, in days since 1970. @param at in milliseconds */
+/**
+ * The month of a time, as days since 1970: its first day, and the first day of the next month.
+ *
+ * @param at milliseconds since 1970
+ */
 export function monthOf(at: number): { readonly first: number; readonly end: number } {
   const date = new Date(at);
   const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()];

@@ -1,6 +1,10 @@
 /**
- * What the bill of a request is made from (docs/money.md). It is sent with the request's event to
- * the conversation's object, which knows the request before, makes the bill and keeps the sums.
+ * What the bill of a request is made from (docs/money.md). The conversation's object makes it.
+ *
+ * It is sent with the request's event. The bill is a pure function (`memory/money/bill.ts`) of the
+ * usage of the calls, the counts of the view, and the price of the model. The object knows the
+ * request before, makes the bill and keeps the sums (`storage/conversation/bills.ts`), to which
+ * each claim and each digest adds its cost when it ends.
  */
 import type { HitRule, Schedule } from '../memory/models/schedule.ts';
 import { costOf } from '../memory/money/amounts.ts';
@@ -19,7 +23,12 @@ import type { MadeView } from '../view/made-view.ts';
 /** The part of a view that its bill needs. */
 type BilledView = Pick<MadeView, 'view' | 'report' | 'tools' | 'repeated'>;
 
-/** @param made the view that was sent @param answers of the upstream, in order */
+/**
+ * The order for the bill of a request.
+ *
+ * @param made the view that was sent
+ * @param answers of the upstream, in order
+ */
 export function billOrderOf(
   { view, report, tools, repeated }: BilledView,
   answers: readonly BilledAnswer[],

@@ -85,7 +85,10 @@ export interface CallListener {
   settled?(call: SettledCall): void;
   /** The caller's answer begins. Its headers may still be changed. */
   begins?(head: Head, report: Report): void;
-  /** A successful answer that is read has ended. The last event of a stream is not sent yet. */
+  /**
+   * A successful answer is complete, if it is read. The last event of a stream has not gone out
+   * yet.
+   */
   completes?(answer: CompleteAnswer): void;
   /** Called once, however the call ends. The runtime waits for the work that it returns. */
   ended?(end: CallEnd): void | Promise<void>;

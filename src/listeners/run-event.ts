@@ -1,7 +1,12 @@
 /**
  * Records the run of one request, and hands its event over when the answer has ended
  * (docs/design.md#run-events). Nothing is stored before that, and nothing waits for it.
- * `storage/conversation/run-outboxes.ts` sends it to the object of its conversation.
+ *
+ * The run has the usage of the upstream's answers (`protocol/answers/usage-tail.ts`).
+ * `memory/run/build-event.ts` makes the event from plan, view and report,
+ * `storage/conversation/run-outboxes.ts` sends it to the object of its conversation, where
+ * `run-events.ts` keeps it. `routes/conversations/requests.ts` reads it, and
+ * `memory/run/outline.ts` outlines a view from it.
  */
 import { plus } from '../lib/sums.ts';
 import { pause } from '../lib/time-limit.ts';

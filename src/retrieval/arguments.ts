@@ -33,7 +33,12 @@ export function withConversation<Given extends { conversation_id: string | undef
   return { ...rest, conversation };
 }
 
-/** The arguments, or an error for the model. @param form the right ones, for that error */
+/**
+ * Parses arguments.
+ *
+ * @param form describes the right arguments, for the error
+ * @returns the arguments, or the error for the model
+ */
 export function parseArguments<Schema extends z.ZodType>(
   json: string,
   schema: Schema,

@@ -32,7 +32,10 @@ export function countLines(text: string): number {
   return endedLines(text) + (endsLine(text, text.length) ? 0 : 1);
 }
 
-/** Whether a line, with its line break, ends right before a position. False at the beginning. */
+/**
+ * Whether a line ends, with its line break, right before a position. False at the beginning of a
+ * text.
+ */
 export function endsLine(text: string, position: number): boolean {
   const last = text[position - 1];
   return last === '\n' || (last === '\r' && text[position] !== '\n');

@@ -82,7 +82,12 @@ interface Looked {
   readonly unlooked?: boolean;
 }
 
-/** A line for each content, and notes on what is not listed. @param listed the latest first */
+/**
+ * One line for each content: ref, tool, call, tokens, and how it begins. Notes say what is not
+ * listed.
+ *
+ * @param listed the latest first
+ */
 export function describeRefs(
   listed: readonly Listable[],
   counter: Pick<TokenCounter, 'text'>,

@@ -54,7 +54,11 @@ const LONGEST_ANSWER = 256 * 1024;
 
 const encoder = new TextEncoder();
 
-/** Undefined if none of `lines`, `grep` (with `context`) and `path` is present. */
+/**
+ * Reads a query from the parameters `lines`, `grep` (with `context`) and `path`.
+ *
+ * @returns undefined if none of them is present
+ */
 export function parseQuery(
   parameter: (name: string) => string | undefined,
 ): Result<Query | undefined, QueryFault> {
@@ -175,7 +179,10 @@ function grep(text: string, query: { text: string; context: number }, answer: Ca
 /** It is no part of the JSON after it. */
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
 
-/** The value's own bytes: numbers keep their digits. Only spans along the path are kept. */
+/**
+ * The value's own bytes, so that numbers keep their digits. Scans once, and keeps only the spans
+ * along the path.
+ */
 function valueAt(stored: Uint8Array, steps: readonly (string | number)[]): Result<Answer, QueryFault> {
   const content = BYTE_ORDER_MARK.every((byte, at) => stored[at] === byte) ? stored.subarray(3) : stored;
   if (content.length > LARGEST_JSON_BYTES)
@@ -230,7 +237,10 @@ const LONG_LINE = 1_000;
 const AROUND = 300;
 const LEFT_OUT = '…';
 
-/** The line, or parts of a long one around each match, or its beginning. `…`: left out. */
+/**
+ * The line, or the parts of a long one around each match; without a match, its beginning. `…` marks
+ * omissions.
+ */
 function windowsOf(line: string, text: string): string {
   if (line.length <= LONG_LINE) return line;
   const parts: string[] = [];

@@ -28,7 +28,9 @@ export interface Answerer {
   readonly given: readonly string[];
   /** The memory blocks that were written, with their versions. */
   readonly written?: readonly WrittenBlock[];
-  /** Whether each call got content, or a definite word that there is none. Absent: it did. */
+  /**
+   * Whether each call so far got content, or a definite word that there is none. Absent: it did.
+   */
   readonly isSettled?: boolean;
   /** Announces a turn that is about to be answered. */
   announce(turn: ToolTurn): void;
@@ -42,7 +44,9 @@ export interface RoundsStart {
   readonly answerer: Answerer;
 }
 
-/** Puts the rounds so far after another body of the same request. Later ones go on from there. */
+/**
+ * Puts the rounds so far after another body of the same request. Later ones go on from there.
+ */
 type Onto = (body: Uint8Array) => Uint8Array;
 
 /** Sends a body upstream. @param onto for another body, if this one is refused */
@@ -121,7 +125,11 @@ export class Rounds {
     return this.isOpen ? body : leftToCaller(body, this.terms.names, this.terms.areKept);
   }
 
-  /** Only the first call counts. @returns what the last event waits for, if for anything */
+  /**
+   * The caller's answer has ended. Only the first call counts.
+   *
+   * @returns what its last event waits for; undefined if that is nothing
+   */
   end(answer: Omit<EndedAnswer, 'isSettled'>): Promise<void> | undefined {
     if (this.isOver) return undefined;
     this.isOver = true;

@@ -116,12 +116,20 @@ export interface Searched {
   hits(words: string, limit: number): Promise<FoundHits | null>;
 }
 
-/** Null if nothing is stored of the conversation. @throws if storage fails or is too slow */
+/**
+ * The best hits; null if nothing is stored of the conversation.
+ *
+ * @throws if storage fails or takes too long
+ */
 export function findHits(archive: Searched, words: string): Promise<FoundHits | null> {
   return within(TIME_LIMITS.toolSearchMs, archive.hits(words, MOST_HITS));
 }
 
-/** The result of a model's call. Never throws. @param failed logs why the archive did not answer */
+/**
+ * The result of a model's call. Never throws.
+ *
+ * @param failed logs why the archive did not answer
+ */
 export async function answerSearch(
   args: string,
   archive: (scope: SearchScope) => Promise<Searched | undefined>,

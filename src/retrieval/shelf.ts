@@ -22,7 +22,10 @@ export const STORAGE_FAILED =
 /** Bytes of contents kept for further queries. An isolate has 128 MB. */
 const MOST_KEPT = 16 * 1024 * 1024;
 
-/** Reads each ref once, as long as contents fit. `get` throws if storage fails or is too slow. */
+/**
+ * A shelf that reads each ref once, as long as the contents fit in memory. `get` throws if storage
+ * fails or takes too long.
+ */
 export function openedShelf(shelf: Shelf, limitMs = TIME_LIMITS.toolStorageMs): Shelf {
   const known = new Map<string, Promise<Opened | undefined>>();
   let kept = 0;

@@ -71,7 +71,11 @@ export class TenantBucket {
     return head ? { uploaded: head.uploaded.getTime(), metadata: head.customMetadata ?? {} } : undefined;
   }
 
-  /** Undefined if it does not exist. @param admit called with its size before it is read */
+  /**
+   * An object's bytes and upload time; undefined if it does not exist.
+   *
+   * @param admit called with the number of its bytes before they are read
+   */
   async get(
     name: string,
     admit?: (bytes: number) => Promise<void>,
@@ -84,7 +88,11 @@ export class TenantBucket {
     });
   }
 
-  /** As a backup has it. @param most an object of more bytes is not read, and has none here */
+  /**
+   * An object as a backup has it; undefined if it does not exist.
+   *
+   * @param most if it has more bytes than this, it is not read, and has no bytes here
+   */
   async copy(name: string, most: number): Promise<ObjectCopy | undefined> {
     return storing(async () => {
       const object = await this.bucket.get(this.key(name));
@@ -137,7 +145,12 @@ export class TenantBucket {
     }
   }
 
-  /** A page in key order. @param beginning of names @param after the last one before, or empty */
+  /**
+   * A page of a listing: objects by name, in key order.
+   *
+   * @param beginning of the names
+   * @param after the last name of the page before; empty: from the first
+   */
   async list(
     beginning: string,
     limit: number,

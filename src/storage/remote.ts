@@ -29,7 +29,10 @@ export function partOf<Of extends object, Names extends keyof Of & string>(
   return Object.fromEntries(called) as Part<Of, Names>;
 }
 
-/** For other isolates. The object may have more to do first, so it may answer later. */
+/**
+ * What other isolates may call of a part. An object may have more to do first, so it may answer
+ * later than the part.
+ */
 export type Part<Of, Names extends keyof Of> = {
   readonly [Name in Names]: Of[Name] extends (...values: infer Values) => infer Result
     ? (...values: Values) => Result | Promise<Awaited<Result>>

@@ -33,7 +33,11 @@ export class Retention {
     return this.time !== undefined;
   }
 
-  /** Whether to write an object again when it is used. @param uploaded in milliseconds */
+  /**
+   * Whether to write an object again when it is used.
+   *
+   * @param uploaded in milliseconds
+   */
   isDue(uploaded: number): boolean {
     return this.time !== undefined && this.now() - uploaded > this.time / 2;
   }

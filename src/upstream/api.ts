@@ -128,7 +128,10 @@ export function replaceKey(headers: Headers, key: string, api: UpstreamApi): voi
   else api.setKey(headers, key);
 }
 
-/** All keys of a request: one may be the deployment's. The API's own first; no other is sent. */
+/**
+ * All keys of a request, of which one may be a key of the deployment: the API's own first. The
+ * other one is never sent.
+ */
 export function keysIn(headers: Headers, { keyIn }: Pick<UpstreamApi, 'keyIn'>): string[] {
   const keys = [keyIn(headers), bearerToken(headers), ownKey(headers)];
   return [...new Set(keys.filter((key) => key !== undefined))];

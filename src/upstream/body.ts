@@ -10,10 +10,16 @@ import type { Read } from './chunks.ts';
 import { type UpstreamAnswer, UpstreamError, type UpstreamFault } from './fetch.ts';
 import { Source } from './source.ts';
 
-/** Read completely, in decoded bytes. An isolate has 128 MB for all its requests. */
+/**
+ * Longest answer that is read completely, in decoded bytes. An isolate has 128 MB for all its
+ * requests.
+ */
 export const LONGEST_ANSWER = 16 * 1024 * 1024;
 
-/** Passed on as bytes if it comes at once, in decoded bytes: a longer one gains nothing. */
+/**
+ * Longest answer that is passed on as bytes if it comes at once. A longer one gains nothing by
+ * that. In decoded bytes.
+ */
 const LONGEST_AT_ONCE = 64 * 1024;
 
 export interface BodyRelay {
@@ -37,7 +43,10 @@ class BrokenBody extends UpstreamError {
   readonly retryable = true;
 }
 
-/** Reads all: a fault if it breaks off, a stream of all bytes beyond `LONGEST_ANSWER`. */
+/**
+ * Reads a body completely. Returns a fault if it breaks off, and a stream of all its bytes if they
+ * are more than `LONGEST_ANSWER`.
+ */
 export async function readBody(
   answer: UpstreamAnswer,
   relay: BodyRelay,
@@ -108,7 +117,9 @@ function sizeOf(chunks: readonly Uint8Array[]): number {
   return chunks.reduce((sum, { length }) => sum + length, 0);
 }
 
-/** Like `relayBody`, but the caller gets its headers before the first byte. */
+/**
+ * Like `relayBody`, but without waiting for the first byte: the caller gets its headers at once.
+ */
 export function relayEarly(answer: UpstreamAnswer, relay: BodyRelay): ReadableStream<Uint8Array> | null {
   return answer.response.body && goOn(answer, new Source(answer, relay.died), { chunks: [] }, relay);
 }

@@ -9,7 +9,10 @@ export interface Chunks {
   finish?(): void;
 }
 
-/** In bytes. A full read is followed by a longer one, since each costs the same. */
+/**
+ * How much a read may take, in bytes. A read that takes that much is followed by a longer one,
+ * since each costs the same.
+ */
 const SHORTEST_READ = 4 * 1024;
 const LONGEST_READ = 64 * 1024;
 

@@ -25,7 +25,10 @@ export function identifies(name: string): boolean {
   return KEY.test(name) || ACCOUNT.test(name);
 }
 
-/** The headers, as they are sent, that may hold a key beside the one of `keyIn`. */
+/**
+ * The headers of a request, as they are sent upstream, that may hold a key beside the one of
+ * `keyIn`.
+ */
 export function otherKeys(headers: Headers, api: UpstreamApi): string[] {
   const key = api.keyIn(headers);
   const isOther = (name: string, value: string): boolean => {

@@ -13,7 +13,10 @@ const LEAST_UNSTATED = 4_000;
 /** Largest share of a refused view that is tried next: with a stated limit, and without one. */
 const MOST_LEFT = 0.9;
 const LEFT_UNSTATED = 0.75;
-/** Share of a stated limit that is used: the rest of a prompt may have uncounted tokens. */
+/**
+ * Share of a stated limit that is used, since the rest of the prompt may have more tokens than
+ * Precis counts.
+ */
 const TAKEN = 0.95;
 /**
  * Largest plausible factor between the upstream's count and Precis's. Tokenizers differ less; an
@@ -115,12 +118,19 @@ function readLimit(
   return { room, withAnswer, comparable: ours === counted };
 }
 
-/** Tokens that are left for the view. An answer that would leave nothing is ignored. */
+/**
+ * Tokens that a limit leaves for the view. As in the plan, an answer that would leave nothing is
+ * ignored.
+ */
 export function roomIn({ tokens, withAnswer }: LearnedLimit, answerTokens: number): number {
   return withAnswer && answerTokens < tokens ? atLeast(tokens - answerTokens) : tokens;
 }
 
-/** Notes a limit, unless a lower one is known. @param answerTokens of the refused request */
+/**
+ * Remembers a limit of a tenant's model, unless a lower one is known.
+ *
+ * @param answerTokens of the refused request
+ */
 export function noteLimit(
   limits: Beliefs<LearnedLimit>,
   tenant: string,

@@ -104,7 +104,10 @@ export interface UpstreamAccount {
   readonly isVendor?: boolean;
   /** The deployer's key, which replaces the caller's; absent if callers bring their own. */
   readonly apiKey?: string;
-  /** Further headers that its callers may send, in lower case. A trailing `*` matches any end. */
+  /**
+   * Extra headers that callers of the deployer's key may send, in lower case. A trailing `*`
+   * matches any suffix.
+   */
   readonly forwardedHeaders?: readonly string[];
 }
 

@@ -3,7 +3,9 @@ import { Patience } from '../lib/time-limit.ts';
 import { type Chunks, chunksOf, type Read } from './chunks.ts';
 import type { UpstreamAnswer } from './fetch.ts';
 
-/** Reads with a time limit. A chunk that comes too late is returned by the next read. */
+/**
+ * A body whose reads have a time limit. A chunk that comes too late is returned by the next read.
+ */
 export class Source {
   /** Milliseconds of silence since the last chunk. */
   silentMs = 0;

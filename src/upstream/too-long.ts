@@ -24,7 +24,10 @@ export interface TooLong {
   readonly answer?: number;
 }
 
-/** Whether something in the request is refused. 429 is about rates, 401 to 404 about callers. */
+/**
+ * Whether a status says that something in the request is refused. 429 is about rates; 401, 403 and
+ * 404 are about the caller.
+ */
 export function isOfRequest(status: number): boolean {
   return status === 400 || status === 413 || status === 422;
 }
@@ -60,7 +63,10 @@ const CODES = codeNames(
 const LARGE_CODE = codeName('request_too_large');
 const OF_TOKENS = /\btokens?\b|\bcontext\b/i;
 
-/** They only say that something is wrong: with these, numbers or none, the words decide. */
+/**
+ * Codes and types that only say that something is wrong. With them, with numeric codes and with
+ * none, the words decide.
+ */
 const GENERIC = codeNames(
   'error',
   'None', // LiteLLM
@@ -126,7 +132,9 @@ const WORDS = [
   /litellm\.contextwindowexceedederror/, // LiteLLM
 ].map(anyCase);
 
-/** Phrases for a limit of the prompt alone. All others are windows, with the answer. */
+/**
+ * Phrases for a limit of the prompt alone. All other limits are windows, which include the answer.
+ */
 const OF_THE_PROMPT = anyCase(
   /maximum prompt length|configured limit|input token count|prompt token count|range of input length|exceeds (?:the )?maximum (?:allowed )?(?:input )?length|max input tokens|max_(?:num|prompt)_tokens|max size:|inputs must have/,
 );
@@ -344,7 +352,9 @@ function collect(value: unknown, statement: Statement, depth: number): void {
   for (const name of WITH_WORDS) if (Object.hasOwn(fields, name)) collect(fields[name], statement, depth - 1);
 }
 
-/** A message's words, and the JSON error of another server that a gateway has appended. */
+/**
+ * Splits a message into its words and the JSON error of another server that a gateway has appended.
+ */
 function split(value: string): { words: string; inner?: unknown } {
   const start = value.indexOf('{');
   const words = value.slice(0, Math.max(0, start));

@@ -12,12 +12,15 @@
  * are written together when the answer has ended, however it ended; if the model searches, the
  * messages are written before.
  *
- * A writer that a deletion has overtaken is refused, even if another one has started over, and
- * deletes its packs.
+ * New messages are packed (`packing.ts`), the packs written (`sealed-bucket.ts`), and the messages
+ * added to the index (`rows.ts`). A writer that a deletion has overtaken is refused, even if
+ * another one has started over, and deletes its packs. A pack's name includes its conversation, so
+ * no other conversation shares it.
  *
  * The preamble is listed but not searched. An archive named by a hash holds all conversations with
- * the same opening; there the query only searches the keys of the request's own array. A search of
- * the model or over MCP reads the index alone.
+ * the same opening; there the query only searches the keys of the request's own array. `search.ts`
+ * ranks messages by id, and reads the texts of the best; `passage.ts` finds the words in them. A
+ * search of the model or over MCP reads the index alone (`excerpt.ts`).
  */
 
 import { createHash } from 'node:crypto';
@@ -90,7 +93,10 @@ const ROW_LENGTH = 400;
 /** In characters. Callers can use any role. */
 const LONGEST_ROLE = 64;
 
-/** In bytes: a page must fit an isolate, and may have fewer messages than asked for. */
+/**
+ * Bytes of messages on a page, which must fit an isolate. A page may have fewer messages than asked
+ * for.
+ */
 const LARGEST_PAGE = 8 * 1024 * 1024;
 
 /** What the index lacks: the whole message, or only its fields beside the answer's text. */
@@ -126,7 +132,11 @@ export class Archive {
     if (relied) await this.addMissing(entries, since);
   }
 
-  /** In seconds since the epoch; null: not archived. @throws if the object fails */
+  /**
+   * When messages were archived, in seconds since the epoch; null for those that were not.
+   *
+   * @throws if the object fails
+   */
   async times(keys: readonly string[]): Promise<readonly (number | null)[]> {
     return this.conversation.memory((stub) => stub.archive.archivedAt(keys));
   }
@@ -163,7 +173,11 @@ export class Archive {
     return true;
   }
 
-  /** In the order of archiving; null: nothing is stored. @throws if R2 or the object fails */
+  /**
+   * Messages in the order they were archived; null if nothing is stored of the conversation.
+   *
+   * @throws if R2 or the object fails
+   */
   async list(limit: number, after = 0): Promise<ArchivedMessages<number> | null> {
     const page = await this.conversation.memory((stub) =>
       stub.archive.page(after, { rows: limit, bytes: LARGEST_PAGE }),
@@ -239,7 +253,11 @@ export class Archive {
     return digest !== undefined && (digest === '' || !lacksFields(entry, digest));
   }
 
-  /** Indexes written messages, in order. @returns false if the conversation was deleted */
+  /**
+   * Adds written messages to the index, in order.
+   *
+   * @returns false if the conversation was deleted
+   */
   private async index(generation: string, rows: readonly ArchiveRow[]): Promise<boolean> {
     const lengthOf = ({ text, role }: ArchiveRow): number => (text?.length ?? 0) + role.length + ROW_LENGTH;
     for (const some of portions(rows, LARGEST_CALL, lengthOf))
@@ -271,7 +289,10 @@ export class Archive {
   }
 }
 
-/** The beginning of a pack's name, with the conversation, so that none shares its packs. */
+/**
+ * The beginning of a pack's name. It includes the conversation, so that conversations share no
+ * packs and each can be deleted with its own.
+ */
 function nameOf(pack: Pack<ArchiveEntry>, { tenant, name }: ArchivedConversation): string {
   const digest = createHash('sha256').update(packBytes(pack)).digest('hex');
   return `archive_${tenant.seal(`archive:${digest}:${name}`)}`;

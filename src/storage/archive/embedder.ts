@@ -18,7 +18,10 @@ export interface Embedder {
   readonly model: string;
   /** In bytes of UTF-8. */
   readonly longestText: number;
-  /** In the order of the texts: equal dimensions, finite numbers that are not all 0. */
+  /**
+   * The vectors of texts, in their order: all with as many dimensions, of finite numbers that are
+   * not all 0.
+   */
   embed(
     texts: readonly string[],
     timeoutMs: number,

@@ -1,7 +1,11 @@
 /**
  * Makes the vectors of one conversation's archive, after the writes of its messages, and the
  * vectors of searches. Nothing is asked of the model for an archive that has no vectors.
- * A search of all archives of a user asks once, in the Worker, and hands the vector over.
+ *
+ * `vector-rows.ts` queues the messages, `upstream/embeddings.ts` asks for their vectors,
+ * `vectors.ts` packs them, and `vector-rows.ts` stores them. A search asks for the vector of its
+ * words in the same way (`near.ts`); one of all archives of a user does so once, in the Worker, and
+ * hands it over. `fusion.ts` joins the most similar messages to those with the words.
  */
 
 import { pause } from '../../lib/time-limit.ts';
@@ -64,7 +68,11 @@ export class ArchiveEmbedding {
     return this.isRunning ? undefined : this.runWhileDue(embedder);
   }
 
-  /** Never rejects. @param made for a search that goes over several archives; null: made here */
+  /**
+   * The vector of a search. Never rejects.
+   *
+   * @param made the one of a search that goes over several archives; null: it is made here
+   */
   async near(words: string, made: MadeNear | null = null): Promise<Near> {
     const embedder = this.ports.embedder();
     if (!embedder || this.rows.dimensions(embedder.model) === undefined) return BY_WORDS;

@@ -1,6 +1,9 @@
 /** Packs messages: one R2 object for all new messages of a request, up to a size limit. */
 
-/** Plaintext bytes: enough for most requests, and little is wasted to read a few messages. */
+/**
+ * Plaintext bytes. Large enough for most requests, small enough that reading a few messages of a
+ * pack wastes little.
+ */
 export const LARGEST_PACK = 256 * 1024;
 
 /** A pack is a JSON array of messages. */

@@ -106,7 +106,12 @@ function beginsSentence(text: string, start: number, before: number | undefined)
   return at < start - 1 && (text[at] === '.' || text[at] === ':');
 }
 
-/** The first token of the best passage; the first of equals. @param size in tokens */
+/**
+ * The token with which the best passage begins. Of equal ones, the first.
+ *
+ * @param size in tokens
+ * @param words their number
+ */
 export function bestStart({ starts, sentences, places }: Found, size: number, words: number): number {
   const atPlace = new Window(places, size, words);
   const atSentence = new Window(places, size, words);

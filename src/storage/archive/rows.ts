@@ -115,7 +115,10 @@ export class ArchiveRows implements StoredPart {
     return this.own.exists();
   }
 
-  /** The messages that are missing, or only known from answers. */
+  /**
+   * The messages that are missing, or only known from answers. All keys are one parameter of one
+   * query.
+   */
   lacking(keys: readonly string[]): Lacking[] {
     if (!this.exists()) return keys.map((_, index) => ({ index, answerDigest: null }));
     return this.own.all(
@@ -186,7 +189,11 @@ export class ArchiveRows implements StoredPart {
     return true;
   }
 
-  /** In the order of archiving; null without a memory. @param after the last id before, or 0 */
+  /**
+   * Messages in the order of archiving; null without a memory.
+   *
+   * @param after the id of the last one on the page before, or 0
+   */
   page(after: number, limits: PageLimits): ArchivePage<number> | null {
     if (!this.tables.exists()) return null;
     const found = this.own.all<ArchivedRow>(

@@ -196,7 +196,11 @@ export class ArchiveSearch {
     );
   }
 
-  /** Messages with their texts, in the order of the ids. @param columns of `archive_messages m` */
+  /**
+   * Some messages with their texts, one by one, in the order of their ids.
+   *
+   * @param columns of `archive_messages m`
+   */
   private *shown<Columns extends object>(
     ids: readonly number[],
     columns: string,

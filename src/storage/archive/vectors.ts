@@ -43,7 +43,12 @@ export function dimensionsOf(packed: ArrayBuffer | Uint8Array): number {
   return packed.byteLength - FACTOR_BYTES;
 }
 
-/** The cosine of the angle between both. @param packed see `packVector` @param unit see `unitOf` */
+/**
+ * The cosine of the angle between two vectors, as many dimensions each.
+ *
+ * @param packed see `packVector`
+ * @param unit see `unitOf`
+ */
 export function similarity(packed: ArrayBuffer, unit: Float32Array): number {
   const steps = new Int8Array(packed, FACTOR_BYTES);
   let sum = 0;

@@ -30,7 +30,10 @@ export class BillLedger {
     return joinSums(this.ownSums(), this.ports.requests.sums());
   }
 
-  /** Of the newest days: a request counts when it came, a text when it was written. */
+  /**
+   * Of the newest days, each completely: a request counts when it came, and a text when it was
+   * written.
+   */
   days(): SumsByDay {
     return joinRemembered(this.ownSums().days, this.ports.requests.days());
   }

@@ -194,7 +194,10 @@ export class MemoryChain implements StoredPart {
     this.writer.reportCompleted(version.memory_id);
   }
 
-  /** @returns the boundary's version, maybe an earlier one @throws RangeError if it is too long */
+  /**
+   * @returns the version for the boundary: this one, or one that existed before
+   * @throws RangeError if the text is too long
+   */
   complete({ memoryId, lineage }: Claimed, written: Written): Memory {
     assertFits(written.text);
     this.lineages.saveHealth(lineage, HEALTHY);
@@ -244,7 +247,10 @@ export class MemoryChain implements StoredPart {
     return this.rows.row(this.writer.keepDigest(request, lineage, baseMemoryId, digest));
   }
 
-  /** The longest version. The first answer holds for the whole round, until one asks anew. */
+  /**
+   * The longest version that may serve. The first answer for a round holds for all its requests,
+   * until one asks anew.
+   */
   find(request: FindRequest): Found {
     const { strategyHash, boundaries, round, anew } = request;
     if (round && anew) this.pins.release(round.hash, strategyHash);
@@ -267,7 +273,9 @@ export class MemoryChain implements StoredPart {
     };
   }
 
-  /** Sets, once, the hash up to which a round's digest reaches; empty means no digest. */
+  /**
+   * Sets the hash up to which a round's digest reaches, unless it is set; empty means no digest.
+   */
   pinDigest(round: string, strategyHash: string, hash: string): void {
     this.pins.pinDigest(round, strategyHash, hash);
   }

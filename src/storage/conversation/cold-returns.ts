@@ -9,7 +9,9 @@ import type { LazyTables } from '../tables.ts';
 import type { RunEvents } from './run-events.ts';
 import type { ConversationTables } from './tables.ts';
 
-/** A session made from a hash holds many conversations. Beyond this, none is added. */
+/**
+ * A session made from a hash holds many conversations. What is known stays, so no more are added.
+ */
 const MOST = 100;
 
 /** An event comes after its answer, and the next request may be faster. In milliseconds. */

@@ -6,7 +6,9 @@ import type { MemoryBlock } from '../../memory/strategy/block-text.ts';
 import { AMONG, type LazyTables } from '../tables.ts';
 import type { ConversationTables } from './tables.ts';
 
-/** The newest that are kept. A session made from a hash holds many conversations. */
+/**
+ * Frozen blocks kept, about the newest ones. A session made from a hash holds many conversations.
+ */
 const KEPT = 2_000;
 
 const TABLE = 'frozen_blocks';

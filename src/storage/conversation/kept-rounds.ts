@@ -38,7 +38,10 @@ const SCHEMA = `
 export interface StoredRounds extends Omit<KeptRounds, 'message'> {
   /** The objects with their messages, one per round; empty if these are no longer kept. */
   readonly names: readonly string[];
-  /** When they leave all views, in milliseconds; null while they are within the bounds. */
+  /**
+   * When they leave all views, in milliseconds since the epoch; null while they are within the
+   * bounds.
+   */
   readonly goneAt: number | null;
 }
 

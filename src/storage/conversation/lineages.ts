@@ -53,7 +53,11 @@ export class Lineages {
     return this.find([...bases, boundary], round) ?? ownHash(round) ?? boundary.prefixHash;
   }
 
-  /** Notes a use, by a round if there is one. There must be tables. @param now in milliseconds */
+  /**
+   * Notes that a lineage is in use, by a round if there is one. There must be tables.
+   *
+   * @param now in milliseconds
+   */
   use(lineage: string, round: RoundHashes | undefined, now: number): void {
     if (lineage === NAMED) return;
     const hash = ownHash(round);

@@ -48,7 +48,10 @@ export class Making<Key, Value> {
     return this.held === 0 || this.held + bytes <= MOST_HELD;
   }
 
-  /** @param bytes of its material @param make one that it has not ended by then is dropped */
+  /**
+   * @param bytes of its material
+   * @param make ends the text. One that it has not ended when it settles is dropped
+   */
   begin(key: Key, bytes: number, make: (text: Text<Value>) => Promise<void>): Promise<Value | Dropped> {
     const text = Promise.withResolvers<Value | Dropped>();
     this.texts.set(key, text);

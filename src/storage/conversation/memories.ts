@@ -63,7 +63,9 @@ export interface TextRequest {
    * `conversation`: any of the same strategy.
    */
   readonly exclusive: 'boundary' | 'conversation';
-  /** The first message in the material. Without a base that reaches it, nothing is made. */
+  /**
+   * Index of the first message in the material. Without a base that reaches it, nothing is made.
+   */
   readonly from: number;
   /**
    * The round that asks, if it has called `find` before. `find` pins nothing while there are no
@@ -175,7 +177,10 @@ export interface Found {
   /** Whether this round uses another memory than the previous one. */
   readonly moved: boolean;
   readonly health: HealthState;
-  /** Up to which hashes this and the previous round's digests reach. Empty: none; null: not yet. */
+  /**
+   * The hashes up to which the digests of this and the previous round reach. Empty: no digest;
+   * null: not decided.
+   */
   readonly digest: { readonly here: string | null; readonly before: string | null };
   /** Whether no summary is made, since the requests never continue each other. Absent: no. */
   readonly unlinked?: boolean;

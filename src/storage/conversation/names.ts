@@ -2,7 +2,10 @@
 
 import { sha256Hex } from '../../tenant/identity.ts';
 
-/** Of its object: `{tenant}:{user}:{session}`; the user is empty if there is none. */
+/**
+ * The name of a conversation's object: `{tenant}:{user}:{session}`; the user is empty if there is
+ * none.
+ */
 export type ConversationName = string;
 
 /** A conversation's id: the caller's own, or a hash of its first messages. */
@@ -48,7 +51,11 @@ export function sessionIn(name: ConversationName): string {
   return name.slice(name.lastIndexOf(':') + 1);
 }
 
-/** The id that a caller has given it; of a long one, a digest. @param session from `sessionIn` */
+/**
+ * The id that a caller has given a session; its digest with a prefix if it is too long for a name.
+ *
+ * @param session from `sessionIn`
+ */
 export function idOfSession(session: string): string {
   return session.replace(/%u([0-9A-F]{4})|(?:%[0-9A-F]{2})+/g, (escapes, half?: string) =>
     half === undefined ? decodeURIComponent(escapes) : String.fromCharCode(Number.parseInt(half, 16)),
@@ -94,7 +101,10 @@ function partOf(text: string): string {
   return `##${sha256Hex(encoded)}`;
 }
 
-/** JSON may hold half a surrogate pair, which `encodeURIComponent` refuses: it is `%uD83D` here. */
+/**
+ * Encodes a URL component. JSON may hold half a surrogate pair, which `encodeURIComponent` refuses;
+ * it becomes `%uD83D`.
+ */
 function encode(part: string): string {
   if (part.isWellFormed()) return encodeURIComponent(part);
   return part.replace(/[\s\S]/gu, (character) =>

@@ -49,7 +49,10 @@ import { ConversationTables } from './tables.ts';
 import { type EndedText, type TextProgress, Texts } from './texts.ts';
 import { UseReports } from './use-reports.ts';
 
-/** @param Material the input of a text: see `ConversationApi` */
+/**
+ * @param Material the input of a text. It holds the caller's key, so it stays in memory and is
+ *   neither stored nor logged
+ */
 export abstract class ConversationMemoryObject<Material>
   extends SavedObject
   implements ConversationApi<Material>

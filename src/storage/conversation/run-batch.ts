@@ -41,7 +41,10 @@ export interface RunBatch {
   readonly runs: readonly NewRun[];
 }
 
-/** Entries of a part: 300 kB with the longest names of tools; a text of SQLite has 2 MB. */
+/**
+ * Entries of a part. SQLite limits a text to 2 MB, and a part of entries whose tools have the
+ * longest names takes 300 kB.
+ */
 const PART_ENTRIES = 256;
 
 /** What a row has of an event beside its text: two bills at most, and the names of members. */

@@ -22,7 +22,11 @@ export interface ChainPorts {
   readonly log: (level: 'debug' | 'info' | 'warn', message: string, fields?: LogFields) => void;
   /** See `logNameOf`. */
   readonly logName: () => string;
-  /** Called for every summary that was written or has failed. */
+  /**
+   * Called for every summary that was written or has failed.
+   *
+   * @param ms how long a written one took
+   */
   readonly settled?: (summary: SettledSummary) => void;
   readonly healthChanged?: (before: HealthState, health: HealthState) => void;
   /** The rows that this object makes now. */

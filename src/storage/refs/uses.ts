@@ -10,7 +10,10 @@ export class RefUses {
   /** Pending reports, by ref. */
   private readonly reporting = new Map<string, Promise<unknown>>();
 
-  /** @param reported the uses that this isolate has reported, by conversation */
+  /**
+   * @param conversation see `conversationName`
+   * @param reported the uses that this isolate has reported, by conversation
+   */
   constructor(conversation: string, call: ObjectCaller<TenantMemoryStub>, reported: Beliefs<true>) {
     this.conversation = conversation;
     this.call = call;

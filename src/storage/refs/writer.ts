@@ -50,7 +50,10 @@ export class RefWriter {
   /** Messages that were logged, since all refs fail alike while storage is down. */
   private readonly logged = new Set<string>();
   private readonly slots = new Slots(AT_ONCE);
-  /** Of what this request has checked, in milliseconds: for a manifest, its earliest ref's. */
+  /**
+   * Upload times of the refs and manifests checked in this request, in milliseconds. For a
+   * manifest, the earliest of its refs.
+   */
   private readonly uploadTimes = new Map<string, number>();
   /** Refs whose use this request has reported already. They are renewed with their contents. */
   private readonly reported = new Set<string>();
@@ -194,7 +197,12 @@ export class RefWriter {
     return manifest !== undefined && this.isVouchedFor(manifest, contents);
   }
 
-  /** Relies on it until it is confirmed. @param manifest of several @returns whether it is known */
+  /**
+   * Relies on what the isolate knows of contents, and has it confirmed after the answer.
+   *
+   * @param manifest of several contents
+   * @returns whether it is known
+   */
   private relyOn(refs: readonly string[], manifest: string | undefined): boolean {
     const name = manifest ?? refs[0];
     if (name === undefined) return true;
@@ -204,7 +212,10 @@ export class RefWriter {
     return true;
   }
 
-  /** Looks whether it is still stored: if not, the next request does. @throws if R2 fails */
+  /**
+   * Looks whether a ref, or the manifest of contents, is still stored. If not, the next request
+   * checks the contents. @throws if R2 fails
+   */
   private async lookAgain(
     name: string,
     refs: readonly string[],
@@ -231,7 +242,10 @@ export class RefWriter {
     return true;
   }
 
-  /** Undefined without the manifest, and if its refs are old enough to be deleted. */
+  /**
+   * The earliest upload of a manifest's refs. Undefined without it, and if they are old enough to
+   * be deleted.
+   */
   private async oldestIn(manifest: string): Promise<number | undefined> {
     const oldest = await this.slots.run(() => this.ports.store.oldestIn(manifest));
     return oldest === undefined || this.ports.retention.mayBeGone(oldest) ? undefined : oldest;
@@ -242,7 +256,10 @@ export class RefWriter {
     if (uploaded !== undefined) this.remember(ref, uploaded);
   }
 
-  /** Undefined without a content. One that may be deleted at any moment is written again first. */
+  /**
+   * When a content was uploaded; undefined if it does not exist. One that may be deleted at any
+   * moment is written again first.
+   */
   private uploaded(ref: string): Promise<number | undefined> {
     return this.slots.run(async () => {
       const uploaded = await this.ports.store.uploaded(ref);

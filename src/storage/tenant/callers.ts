@@ -116,7 +116,11 @@ export class CallerRows {
     this.tables.change(`DELETE FROM seen_tenants WHERE tenant ${AMONG}`, tenants);
   }
 
-  /** By their id. @param after the last one of the page before; empty: from the first */
+  /**
+   * A page of tenants by their id.
+   *
+   * @param after the last one of the page before; empty: from the first
+   */
   seen(after: string, most: number): SeenTenant[] {
     return this.tables.all<SeenTenant>(
       `SELECT ${SEEN} FROM seen_tenants WHERE tenant > ? ORDER BY tenant LIMIT ?`,
@@ -125,7 +129,11 @@ export class CallerRows {
     );
   }
 
-  /** The last seen first, and how many they are. @param since in milliseconds */
+  /**
+   * The tenants that were seen since a time, the last seen first, and how many they are.
+   *
+   * @param since in milliseconds
+   */
   seenSince(since: number, most: number): SeenTenants {
     const all = this.tables.all<SeenTenant & { count: number }>(
       `SELECT ${SEEN}, count(*) OVER () AS count FROM seen_tenants

@@ -220,7 +220,9 @@ export class TenantMemoryObject extends SavedObject implements TenantApi, Regist
     if (this.spent.closed()?.state === 'deleted') throw new Error('the caller is deleted');
   }
 
-  /** Reports once a day, where an operator may ask for it, that this tenant is there. */
+  /**
+   * Reports to the register once a day that this tenant is there, where an operator may ask for it.
+   */
   private reportPresence(): void {
     const tenant = this.ctx.id.name;
     const now = this.now();
@@ -234,7 +236,9 @@ export class TenantMemoryObject extends SavedObject implements TenantApi, Regist
     this.ctx.waitUntil(reporting.catch(failed));
   }
 
-  /** One at a time. A call during one begins a new erasure, which the running one picks up. */
+  /**
+   * One erasure at a time. A call during one begins a new erasure, which the running one picks up.
+   */
   private eraseOn(): Promise<boolean> {
     this.erasing ??= this.eraseSome().finally(() => {
       this.erasing = undefined;

@@ -19,7 +19,9 @@ import {
 } from '../../memory/money/spending.ts';
 import type { LazyTables, Tables } from '../tables.ts';
 
-/** A call whose end was lost counts as estimated after this time, in milliseconds. */
+/**
+ * After this time a call whose end was lost counts as spent, as it was estimated. In milliseconds.
+ */
 export const RESERVED_MS = 30 * MINUTE_MS;
 
 /** So long after that its end still sets the sums right. In milliseconds. */
