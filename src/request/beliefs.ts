@@ -24,7 +24,7 @@ import type { PlacedInstructions } from '../memory/money/uncached-instructions.t
 import type { Line } from '../memory/run/followed.ts';
 import type { MemoryBlock } from '../memory/strategy/block-text.ts';
 import { KnownArrays } from '../protocol/known-arrays.ts';
-import type { AnswerToKeep, StoredAnswer } from '../storage/conversation/kept-answers.ts';
+import type { StoredAnswer } from '../storage/conversation/kept-answers.ts';
 import type { Found, FrozenBlock, Memory, Settings } from '../storage/conversation/memories.ts';
 import type {
   RememberedConversation,
@@ -287,12 +287,6 @@ const ofUpstreams = {
     bytes: 64 * KIB,
     sizeOf: () => 64,
     longestKey: LONGEST_MODEL,
-  }),
-  firstAnswers: shown<AnswerToKeep>({
-    about:
-      "First answers over a bridge, by their key, until the caller's next request names the conversation.",
-    bytes: 256 * KIB,
-    sizeOf: ({ text }) => textBytes(text),
   }),
   lostReasoning: shown<boolean>({
     about: 'Whether the upstream of a model loses reasoning between requests: about 700 models.',

@@ -8,7 +8,13 @@ import { firstAnswer } from '../memory/conversation/first-requests.ts';
 import { type Hashed, prefixHashes } from '../memory/conversation/prefix-hash.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import type { Settings } from '../storage/conversation/memories.ts';
-import { conversationName, type Session, sessionIn, userName } from '../storage/conversation/names.ts';
+import {
+  askedSession,
+  conversationName,
+  type Session,
+  sessionIn,
+  userName,
+} from '../storage/conversation/names.ts';
 import type { StoredConversation } from '../summary/conversation.ts';
 import { neutralize } from '../summary/text/headings.ts';
 import type { HeldSummary } from '../summary/writer.ts';
@@ -80,6 +86,19 @@ export function namedByAnswer(
 ): StoredConversation | undefined {
   const session = hashSession([...request.messages, ...answer]);
   return session && storedConversation(owner.user, session, tenant, scope.services);
+}
+
+/**
+ * Where the first answer of a conversation is until the caller's next request names that.
+ *
+ * @param asked a hash of the messages before the answer
+ */
+export function namedByQuestion(
+  { owner, scope }: Pick<Call, 'owner' | 'scope'>,
+  tenant: Tenant,
+  asked: string,
+): StoredConversation {
+  return storedConversation(owner.user, askedSession(asked), tenant, scope.services);
 }
 
 /** The only value of a conversation in `userlessSettings`. */

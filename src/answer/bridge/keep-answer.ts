@@ -17,7 +17,7 @@ import {
 } from '../../protocol/bridges/kept-outputs.ts';
 import { type MessageReader, readMessages } from '../../protocol/read-messages.ts';
 import { nameOf } from '../../protocol/tool-choice.ts';
-import { namedByAnswer } from '../../request/conversation.ts';
+import { namedByAnswer, namedByQuestion } from '../../request/conversation.ts';
 import type { AnswerToKeep } from '../../storage/conversation/kept-answers.ts';
 import { sha256Hex } from '../../tenant/identity.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
@@ -79,16 +79,16 @@ export class AnswerKeeper {
     // Clients write the calls of an answer as they like, and its hash is the conversation's name.
     const isVerbatim = callsIn(shown).length === 0;
     const conversation =
-      this.kept.conversation ?? (isVerbatim ? namedByAnswer(call, tenant, answer) : undefined);
+      this.kept.conversation ??
+      (isVerbatim ? namedByAnswer(call, tenant, answer) : namedByQuestion(call, tenant, asked));
+    if (!conversation) return;
     try {
       if (!(await scope.mayStore(tenant))) return;
-      const whole = await this.weighed(outputs);
-      if (conversation) await keepRow(answered, conversation, key, whole, until);
-      else scope.services.memory.of('firstAnswers').set(tenant.id, key, whole);
+      await keepRow(answered, conversation, key, await this.weighed(outputs), until);
     } catch (error) {
       logCaught(scope.services.log, 'warn', 'an answer could not be kept', error);
       // The object may have it all the same: then the next request finds it there.
-      conversation?.remembered.of('keptAnswers').keep(key, NOT_KEPT, 0);
+      conversation.remembered.of('keptAnswers').keep(key, NOT_KEPT, 0);
     }
   }
 

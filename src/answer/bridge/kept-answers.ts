@@ -8,14 +8,14 @@
 import type { Seen } from '../../lib/isolate-memory.ts';
 import { within } from '../../lib/time-limit.ts';
 import { logCaught } from '../../log.ts';
-import { answersIn, saidHashes } from '../../memory/conversation/answer-keys.ts';
+import { answersIn, type KeyedAnswer, saidHashes } from '../../memory/conversation/answer-keys.ts';
 import { firstAnswer } from '../../memory/conversation/first-requests.ts';
 import { type History, readHistory } from '../../memory/conversation/history.ts';
 import type { KeptReasonings } from '../../memory/conversation/kept-reasoning.ts';
 import type { BridgedApi } from '../../protocol/bridges/bridge.ts';
 import { type AnswerOutputs, outputsOfText } from '../../protocol/bridges/kept-outputs.ts';
 import { ANSWER_OUTPUTS_BYTES } from '../../request/beliefs.ts';
-import { conversationOfCall } from '../../request/conversation.ts';
+import { conversationOfCall, namedByQuestion } from '../../request/conversation.ts';
 import { portions } from '../../storage/archive/packing.ts';
 import { KEPT_ROWS, NEVER_KEPT, type StoredAnswer } from '../../storage/conversation/kept-answers.ts';
 import type { StoredConversation } from '../../summary/conversation.ts';
@@ -182,7 +182,9 @@ export class KeptAnswers implements ReasoningSource {
       for (const key of unknown) known.set(key, keptAnswers.last(key));
     }
     const first = answers.find(({ message }) => message === firstAnswer(request.messages));
-    if (!isUnknown) await this.keepFirst(known, first);
+    const isUnnamed = answered.call.owner.conversation === undefined;
+    if (first && isUnnamed && !isUnknown && !answered.isDry && !known.get(first.key)?.value)
+      await this.keepFirst(known, first, conversation);
     const confirmed = keys.filter((key) => !unknown.includes(key));
     if (confirmed.length > 0) {
       const oldest = confirmed.reduce((least, key) => Math.min(least, known.get(key)?.at ?? least), Infinity);
@@ -212,29 +214,55 @@ export class KeptAnswers implements ReasoningSource {
 
   /**
    * Keeps the first answer of a conversation that has its name since the caller has sent the answer
-   * back, if this isolate has made it. If that fails, this request is without it, and the next one
-   * tries again. Never rejects.
+   * back. If that fails, this request is without it, and the next one tries again. Never rejects.
    */
   private async keepFirst(
-    known: Map<string, Seen<StoredAnswer | null> | undefined>,
-    first: Pick<FoundAnswer, 'key'> | undefined,
+    found: Map<string, Seen<StoredAnswer | null> | undefined>,
+    { key, asked }: Pick<KeyedAnswer, 'key' | 'asked'>,
+    conversation: StoredConversation,
   ): Promise<void> {
-    const { conversation, answered } = this;
-    const { tenant, call, isDry } = answered;
-    if (isDry || !first || !conversation || known.get(first.key)?.value) return;
-    const firsts = call.scope.services.memory.of('firstAnswers');
-    const answer = firsts.get(tenant.id, first.key)?.value;
-    if (!answer) return;
+    const { tenant, call } = this.answered;
+    const from = namedByQuestion(call, tenant, asked);
+    const known = from.remembered.of('keptAnswers').get(key);
     const at = Date.now();
-    let value = NOT_KEPT;
+    let seen: Seen<StoredAnswer | null> | undefined = { value: NOT_KEPT, at };
     try {
-      value =
-        (await keepRow(answered, conversation, first.key, answer, at + TIME_LIMITS.keepRoundsMs)) ?? NOT_KEPT;
-      firsts.delete(tenant.id, first.key);
+      const row = (known ?? (await this.rows([key], from))[0])?.value;
+      if (!row) return;
+      const text = row.goneWith === null ? await this.textOf(key, from) : undefined;
+      if (text !== undefined) {
+        const until = at + TIME_LIMITS.keepRoundsMs;
+        const kept = await keepRow(this.answered, conversation, key, { ...row, text }, until);
+        if (kept) seen = { value: kept, at };
+        call.scope.waitUntil(this.leave(key, row, from));
+        // Deleted with its conversation, or another isolate has kept it since.
+      } else if (row.goneWith !== NEVER_KEPT) [seen] = known ? [] : await this.rows([key], conversation);
     } catch (error) {
       this.failed('the first answer could not be kept', error);
     }
-    known.set(first.key, { value, at });
+    found.set(key, seen);
+  }
+
+  private async textOf(key: string, from: StoredConversation): Promise<string | undefined> {
+    const found = new Map<string, string>();
+    const known = from.remembered.of('answerOutputs').get(key);
+    if (!known) await this.read([{ key }], from, found);
+    return known?.value ?? found.get(key);
+  }
+
+  /** Has a first answer leave the place from which its conversation has it. Never rejects. */
+  private async leave(
+    key: string,
+    row: StoredAnswer,
+    { memory, remembered }: StoredConversation,
+  ): Promise<void> {
+    remembered.of('keptAnswers').keep(key, { ...row, goneWith: row.id }, Date.now());
+    remembered.of('answerOutputs').drop(key);
+    try {
+      await memory((stub) => stub.keptAnswers.forget([key]));
+    } catch (error) {
+      this.failed('a first answer is still in its first place', error);
+    }
   }
 
   /** The outputs by key, as far as they can be read. Never rejects. */
@@ -266,7 +294,7 @@ export class KeptAnswers implements ReasoningSource {
   }
 
   private async read(
-    some: readonly FoundAnswer[],
+    some: readonly Pick<FoundAnswer, 'key'>[],
     { memory, remembered, tenant, name }: StoredConversation,
     found: Map<string, string>,
   ): Promise<void> {

@@ -38,8 +38,22 @@ export function userName(tenantId: string, user: string): string {
   return `${partOf(tenantId)}:${partOf(user)}`;
 }
 
-/** The end of the names of the conversations with a user's passages. */
-export const OF_PASSAGES = `:#${PASSAGES.hash}`;
+/** Before a hash, which has only digits of hexadecimal. */
+const ASKED = 'asked-';
+
+/**
+ * The session of a first answer until its conversation has a name.
+ *
+ * @param asked a hash of the messages before it
+ */
+export function askedSession(asked: string): Session {
+  return { hash: ASKED + asked };
+}
+
+/** Whether a name is of something beside conversations. */
+export function isBeside(name: ConversationName): boolean {
+  return name.endsWith(`:#${PASSAGES.hash}`) || sessionIn(name).startsWith(`#${ASKED}`);
+}
 
 /** The id of the conversation's tenant. Also finds it in the name of a user. */
 export function tenantIn(name: ConversationName): string {

@@ -3,7 +3,7 @@
  * along the index of its order and looks at a bounded number of conversations, however many there
  * are: one that reaches the bound ends early, and says where.
  */
-import { idsIn, OF_PASSAGES, openingIn } from '../conversation/names.ts';
+import { idsIn, isBeside, openingIn } from '../conversation/names.ts';
 import type { ConversationSums } from '../conversation/sum-reports.ts';
 import type { LazyTables } from '../tables.ts';
 
@@ -96,7 +96,7 @@ export function comparePlaces(order: ListQuery['order']): (one: ListPlace, other
     one.walk - other.walk || direction * (one.value - other.value) || direction * (one.at - other.at);
 }
 
-/** All but users' passages. @param sums like `conversation_sums` @param after null: all */
+/** All but `isBeside`. @param sums like `conversation_sums` @param after null: all */
 export function listConversations(
   tables: LazyTables,
   sums: string,
@@ -197,7 +197,7 @@ function sortedBy(row: Row, column: Walk): number | null {
 function filterOf({ text, names = '', model, agent, outcome, used, paid }: ListQuery): (row: Row) => boolean {
   const wanted = text.toLowerCase();
   return (row) =>
-    !row.name.endsWith(OF_PASSAGES) &&
+    !isBeside(row.name) &&
     row.name.startsWith(names) &&
     (model === undefined || row.model === model) &&
     (agent === undefined || row.agent === agent) &&

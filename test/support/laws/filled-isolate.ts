@@ -66,7 +66,6 @@ const values: Partial<Record<Kind, () => unknown>> = {
   }),
   keptAnswers: () => ({ id: 1, size: 4_000, tokens: 1_000, bytes: 4_000, blocks: 1, goneWith: null }),
   answerOutputs: () => text(4_000),
-  firstAnswers: () => ({ text: text(4_000), tokens: 1_000, bytes: 4_000, blocks: 1 }),
   outputDigests: () => ({ text: text(1_000), isStored: true }),
   archived: hash,
   userlessSettings: () => ({

@@ -3,13 +3,14 @@ import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { Buffer } from 'node:buffer';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { saidHashes } from '../../../src/memory/conversation/answer-keys.ts';
 import type { Report } from '../../../src/memory/plan/report.ts';
 import { chainAfter, NO_CHAIN, recordsIn } from '../../../src/storage/backup/records.ts';
 import { LONGEST_KEPT, MOST_ANSWERS } from '../../../src/storage/conversation/kept-answers.ts';
-import { conversationName } from '../../../src/storage/conversation/names.ts';
-import { Tenants } from '../../../src/tenant/identity.ts';
+import { askedSession, conversationName } from '../../../src/storage/conversation/names.ts';
+import { sha256Hex, Tenants } from '../../../src/tenant/identity.ts';
 import { responseOf } from '../../../tools/upstream/response.ts';
-import { lines, type Message, result, user } from '../../support/conversations/chat.ts';
+import { lines, type Message, read, result, user } from '../../support/conversations/chat.ts';
 import { quiet } from '../../support/quiet.ts';
 import { shorten, shortened } from '../../support/time-limits.ts';
 import { remoteConversation, startApp, watchedBucket, watchedObjects } from '../support.ts';
@@ -521,6 +522,54 @@ describe('the reasoning that a bridge keeps', () => {
     expect(bodies.map((body) => thoughtsIn(body).length)).toEqual([0, 1, 2]);
   });
 
+  it('is there for a second isolate after the first answer of a conversation without a name', async () => {
+    const { isolate, bodies, tenant } = conversation({ named: false });
+    const [a, b] = [isolate(), isolate()];
+    const messages: Message[] = [user(`Find it, ${made}.`)];
+    await steps(a, messages, 1);
+    const question = saidHashes(read(messages.slice(0, 1)), sha256Hex).at(-1) ?? '';
+    const place = env.CONVERSATION_MEMORY.getByName(
+      conversationName(tenant, undefined, askedSession(question)),
+    );
+    const left = () =>
+      runInDurableObject(place, (_, { storage }) =>
+        storage.sql.exec('SELECT count(*) AS n FROM kept_answers WHERE sealed IS NOT NULL').one(),
+      );
+    expect(await left()).toEqual({ n: 1 });
+    const reports = [
+      await steps(b, messages, 1),
+      await steps(a, messages, 1),
+      await steps(isolate(), messages, 1),
+    ];
+    expect(bodies.map((body) => thoughtsIn(body).length)).toEqual([0, 1, 2, 3]);
+    for (const { warnings, upstream_api } of reports) {
+      expect(warnings).not.toContain('reasoning_absent');
+      expect(upstream_api?.plain_answers).toBeUndefined();
+    }
+    // It is deleted with its conversation, so nothing of it may be left elsewhere.
+    await vi.waitFor(async () => expect(await left()).toEqual({ n: 0 }));
+    const list = await a.app.request('/v1/conversations');
+    expect(((await list.json()) as { data: Json[] }).data).toHaveLength(1);
+  });
+
+  it('is there for each of two isolates that continue such a conversation at once', async () => {
+    const { isolate, bodies } = conversation({ named: false });
+    const messages: Message[] = [user(`Find it, ${made}.`)];
+    await steps(isolate(), messages, 1);
+    await Promise.all([isolate(), isolate(), isolate()].map(({ ask }) => ask(messages)));
+    expect(bodies.map((body) => thoughtsIn(body).length)).toEqual([0, 1, 1, 1]);
+  });
+
+  it('is not kept of such a first answer that is too long, and each isolate reports that', async () => {
+    const { isolate, says } = conversation({ named: false });
+    const [a, b] = [isolate(), isolate()];
+    const messages: Message[] = [user(`Find it, ${made}.`)];
+    says.length = LONGEST_KEPT;
+    await steps(a, messages, 1);
+    for (const { ask } of [a, b, a])
+      expect((await ask(messages)).memory.warnings).toContain('reasoning_absent');
+  });
+
   describe('of a first answer that could not be kept at once', () => {
     /** The storage fails until the model is asked. */
     const failOnce = ({ objects }: Isolate, once: { asked?: (() => void) | undefined }) => {
@@ -549,8 +598,8 @@ describe('the reasoning that a bridge keeps', () => {
       const [a, b] = [isolate(), isolate()];
       const messages: Message[] = [user(`Find it, ${made}.`)];
       await steps(a, messages, 1);
+      failOnce(b, once);
       await steps(b, messages, 1);
-      failOnce(a, once);
       await steps(a, messages, 1);
       const [second, ...more] = thoughtsIn(bodies.at(-1));
       expect([second, more]).toEqual([expect.stringContaining('thought'), []]);
