@@ -134,10 +134,10 @@ export function nameOfSaid(answer: readonly Message[], digest: Digest): string {
 
 function saidIn(answer: readonly Message[], digest: Digest): Said {
   const [first, ...others] = answer;
-  if (first?.facts.said && others.length === 0) return first.facts.said;
+  if (first?.facts.spoken && others.length === 0) return first.facts.spoken;
   const calls = answer.flatMap((message) => message.calls);
   const said = saidOf(calls, textOf(answer), digest);
-  if (first && others.length === 0) first.facts.said = said;
+  if (first && others.length === 0) first.facts.spoken = said;
   return said;
 }
 

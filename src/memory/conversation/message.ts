@@ -141,6 +141,8 @@ export interface MessageFacts {
   answerKey?: string | null;
   saidKey?: string | null;
   /** Of an answer in one message: see `saidOf`. */
+  spoken?: { readonly calls: string; readonly text: string };
+  /** The same as a body has it, beside the words of rounds that led to it (see `outputsIn`). */
   said?: { readonly calls: string; readonly text: string };
   /** Of a tool output: see `contentName`. */
   outputName?: string;
