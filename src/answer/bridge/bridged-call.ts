@@ -163,7 +163,7 @@ export class BridgedCall {
     const isShown = (message: number): boolean => message >= from && inView.has(message);
     const { roundsBefore } = shown;
     const found = await this.kept?.outputs(this.route.api, made.history, isShown, roundsBefore, isBound);
-    this.lacksOutputs = found?.lacks === true;
+    this.lacksOutputs = found !== undefined && (found.lacks || (isBare && found.answers.length > 0));
     this.keptFrom = isBare && isBound ? request.messages.length : (found?.from ?? 0);
     return { answers: isBare ? [] : (found?.answers ?? []), shown };
   }

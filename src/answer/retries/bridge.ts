@@ -94,7 +94,8 @@ export function withoutStrict(call: Call, bridged: () => BridgedCall | undefined
 const MISSING_ITEM = /^Item with id '\w+' not found/;
 
 /** Words of refused reasoning, and of items that are refused without what belonged to them. */
-const REFUSED_OUTPUTS = /could not be (?:verified|decrypted)|without its required|^Item '/i;
+const REFUSED_OUTPUTS =
+  /could not be (?:verified|decrypted)|without its required|^Item '|^Duplicate item found with id/i;
 
 function isOfOutputs(json: string): boolean {
   const { code, message } = errorIn(json);
@@ -139,18 +140,29 @@ function withoutPart(
   };
 }
 
-/** Asks without the outputs of earlier answers, once the upstream has refused one. */
+/** A place among the items or messages of a body, which may be in the output of an answer. */
+const PLACE = /\binput\[\d+\]|\bmessages\.\d+\.content\b/;
+
+/**
+ * Asks without the outputs of earlier answers, once the upstream has refused one. A refusal of some
+ * item may be about what the caller has sent: then they are forgotten once that has helped.
+ */
 export function withoutOutputs({ scope }: Call, bridged: () => BridgedCall | undefined): Retry {
+  let isSure = true;
   return {
     mayHelp: ({ without }, status) => mayBeOutputs(without, status) && !without.has('outputs'),
     next: async ({ made, without }, { json }): Promise<NextAttempt | undefined> => {
-      if (!isOfOutputs(json)) return undefined;
-      await bridged()?.forget();
+      const { message, param } = errorIn(json);
+      isSure = isOfOutputs(json);
+      const mayBe = PLACE.test(`${asString(param)} ${message}`) && bridged()?.reported.kept_answers;
+      if (!isSure && !mayBe) return undefined;
+      if (isSure) await bridged()?.forget();
       return { made, without: new Set([...without, 'outputs' as const]) };
     },
-    answered: () =>
-      scope.services.log('info', 'the upstream refuses outputs of earlier answers', {
-        code: 'outputs_dropped',
-      }),
+    answered: () => {
+      if (!isSure) scope.waitUntil(bridged()?.forget() ?? Promise.resolve());
+      const message = 'the upstream refuses outputs of earlier answers';
+      scope.services.log('info', message, { code: 'outputs_dropped' });
+    },
   };
 }

@@ -39,6 +39,9 @@ function conversation({ model = 'gpt-6-astra', named = true } = {}) {
     input: '{}',
     refuses: false,
     fetches: false,
+    error: undefined as Json | undefined,
+    /** Whether it refuses something else. */
+    isOthers: false,
   };
   /** Happens when the model is asked next. */
   const once: { asked?: (() => void) | undefined } = {};
@@ -53,8 +56,8 @@ function conversation({ model = 'gpt-6-astra', named = true } = {}) {
       bodies.push(body);
       once.asked?.();
       once.asked = undefined;
-      if (says.refuses && thoughtsIn(body).length > 0)
-        return Response.json({ error: { code: 'invalid_encrypted_content' } }, { status: 400 });
+      if (says.refuses && (thoughtsIn(body).length > 0 || says.isOthers))
+        return Response.json({ error: says.error ?? { code: 'invalid_encrypted_content' } }, { status: 400 });
       const n = ++made;
       const encrypted = `thought ${n} `.padEnd(says.length, '.');
       const call = { id: `call_${n}`, name: says.fetches ? 'retrieve_ref' : 'find', arguments: says.input };
@@ -66,8 +69,8 @@ function conversation({ model = 'gpt-6-astra', named = true } = {}) {
       const named_ = named ? { conversation_id: id } : {};
       const fields = { model, tools: TOOLS, memory_strategy: 'auto', memory_report: true, ...named_ };
       const response = await app.chat({ ...fields, ...more, messages });
-      expect(response.status).toBe(200);
-      const { choices, memory } = (await response.json()) as {
+      expect(response.status).toBe(says.isOthers ? 400 : 200);
+      const { choices = [], memory } = (await response.json()) as {
         choices: { message: Message }[];
         memory: Report;
       };
@@ -433,6 +436,42 @@ describe('the reasoning that a bridge keeps', () => {
     says.refuses = false;
     for (const { ask } of [a, isolate()]) await ask(branch);
     expect(bodies.slice(-2).map(thoughtsIn)).toEqual([[], []]);
+  });
+
+  it.each([
+    { message: "Unknown parameter: 'input[1].phase'.", param: 'input[1].phase' },
+    { message: "Invalid value: 'a_call'. Supported values are: 'message'.", param: 'input[1]' },
+    { message: 'Duplicate item found with id rs_1. Remove duplicate items from your input.' },
+    {
+      message: 'messages.1.content.0: `thinking` blocks in the latest assistant message cannot be modified.',
+    },
+  ])('is left out and forgotten where an item of it is refused ($message)', async (error) => {
+    const { isolate, says, bodies } = conversation();
+    const [a, b] = [isolate(), isolate()];
+    const messages: Message[] = [user('Find it.')];
+    await steps(a, messages, 2);
+    says.refuses = true;
+    says.error = error;
+    expect((await a.ask(messages)).memory.warnings).toContain('reasoning_absent');
+    expect(bodies.slice(-2).map((body) => thoughtsIn(body).length)).toEqual([2, 0]);
+    says.refuses = false;
+    const count = bodies.length;
+    for (const { ask } of [a, b]) await ask(messages);
+    expect(bodies.slice(count).map((body) => thoughtsIn(body).length)).toEqual([0, 0]);
+  });
+
+  it('stays where a refusal names an item, and nothing that is kept is at fault', async () => {
+    const { isolate, says, bodies } = conversation();
+    const a = isolate();
+    const messages: Message[] = [user('Find it.')];
+    await steps(a, messages, 2);
+    says.refuses = says.isOthers = true;
+    says.error = { message: "Invalid 'input[0].content[0].image_url'.", param: 'input[0].content' };
+    await a.ask(messages);
+    says.refuses = says.isOthers = false;
+    const { memory } = await a.ask(messages);
+    expect(thoughtsIn(bodies.at(-1))).toHaveLength(2);
+    expect(memory.warnings).not.toContain('reasoning_absent');
   });
 
   it('is asked for again where its storage did not learn that it was refused', async () => {
