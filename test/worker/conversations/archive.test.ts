@@ -5,7 +5,7 @@ import { prefixHashes } from '../../../src/memory/conversation/prefix-hash.ts';
 import { LARGEST_PACK } from '../../../src/storage/archive/packing.ts';
 import { sha256Hex } from '../../../src/tenant/identity.ts';
 import { assistant, calls, read, result, system, user } from '../../support/conversations/chat.ts';
-import { MODES, start } from '../support.ts';
+import { KEY, MODES, start } from '../support.ts';
 import {
   ANSWER,
   archive,
@@ -363,7 +363,7 @@ describe('an archive beside summaries', () => {
     expect(page.data).toHaveLength(10);
     expect(page.data.map(({ position }) => position)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
     expect(deleted.status).toBe(200);
-    expect(await packsOf()).toEqual(before);
+    expect(await packsOf(KEY, before)).toEqual([]);
     expect(await tablesOf(stub)).toEqual([]);
   });
 });

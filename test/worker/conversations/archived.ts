@@ -18,26 +18,15 @@ export const objectOf = (session: Session, { key = KEY, ofUser }: { key?: string
     conversationName(tenantOf(key), ofUser, session),
   ) as DurableObjectStub<ConversationMemory>;
 
-/** How long nothing may change before the packs count as settled, in milliseconds. */
-const QUIET_MS = 50;
-
 /**
- * The names of all packs of a tenant, once no deletion of an earlier test can change them. The
- * files of this folder share a bucket.
+ * The names of all packs of a tenant. The files of this folder share a bucket, and what an earlier
+ * test has deleted may still be there.
+ *
+ * @param before those that are left out
  */
-export async function packsOf(key = KEY): Promise<string[]> {
-  let names = await listedPacks(key);
-  for (;;) {
-    await scheduler.wait(QUIET_MS);
-    const again = await listedPacks(key);
-    if (again.join() === names.join()) return names;
-    names = again;
-  }
-}
-
-async function listedPacks(key: string): Promise<string[]> {
+export async function packsOf(key = KEY, before: readonly string[] = []): Promise<string[]> {
   const { objects } = await env.REFS.list({ prefix: `${tenantOf(key)}/archive_` });
-  return objects.map((object) => object.key).sort();
+  return objects.map((object) => object.key).filter((name) => !before.includes(name));
 }
 
 /** The SQLite tables of the archive, including shadow tables. */
