@@ -12,7 +12,8 @@ const PROVIDERS: readonly (readonly [host: RegExp, name: string])[] = [
   [/(^|\.)x\.ai$/, 'x_ai'],
 ];
 
-/** Any other host speaks OpenAI's protocol, and says no more about itself. */
-export function providerOf(hostname: string): string {
-  return PROVIDERS.find(([host]) => host.test(hostname))?.[1] ?? 'openai';
+/** Of any other host only the API is known that it speaks. */
+export function providerOf({ hostname, pathname }: URL): string {
+  const known = PROVIDERS.find(([host]) => host.test(hostname))?.[1];
+  return known ?? (pathname.endsWith('/messages') ? 'anthropic' : 'openai');
 }

@@ -174,10 +174,11 @@ export class RequestTrace {
   }
 
   private ofCall({ url, error }: ModelCall): Attributes {
-    const { hostname, port, protocol } = new URL(url);
+    const asked = new URL(url);
+    const { hostname, port, protocol } = asked;
     return {
       'gen_ai.operation.name': OPERATION,
-      'gen_ai.provider.name': providerOf(hostname),
+      'gen_ai.provider.name': providerOf(asked),
       'gen_ai.request.model': this.asked?.model,
       'server.address': hostname,
       'server.port': Number(port) || (protocol === 'http:' ? 80 : 443),
