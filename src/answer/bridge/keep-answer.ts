@@ -76,8 +76,8 @@ export class AnswerKeeper {
     const named = answerKey(asked, answer, sha256Hex);
     if (named === undefined) return;
     const key = rowKeyOf(answered, this.api, named);
-    // Clients write the calls of an answer as they like, and its hash is the conversation's name.
-    const isVerbatim = callsIn(shown).length === 0;
+    // Clients write all but words as they like, and an answer's hash is its conversation's name.
+    const isVerbatim = callsIn(shown).length === 0 && shown.content !== '';
     const conversation =
       this.kept.conversation ??
       (isVerbatim ? namedByAnswer(call, tenant, answer) : namedByQuestion(call, tenant, asked));

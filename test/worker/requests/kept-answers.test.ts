@@ -40,6 +40,8 @@ function conversation({ model = 'gpt-6-astra', named = true } = {}) {
     refuses: false,
     fetches: false,
     error: undefined as Json | undefined,
+    /** What it says in a refusal, instead of its words. */
+    refusal: undefined as string | undefined,
     /** Whether it refuses something else. */
     isOthers: false,
   };
@@ -63,7 +65,13 @@ function conversation({ model = 'gpt-6-astra', named = true } = {}) {
       const call = { id: `call_${n}`, name: says.fetches ? 'retrieve_ref' : 'find', arguments: says.input };
       says.fetches = false;
       const said = says.words === undefined ? { toolCalls: [call] } : { content: says.words };
-      return Response.json(responseOf(body, { id: `${n}`, ...said, reasoning: { encrypted } }));
+      const response = responseOf(body, { id: `${n}`, ...said, reasoning: { encrypted } });
+      if (says.refusal === undefined) return Response.json(response);
+      const content = [{ type: 'refusal', refusal: says.refusal }];
+      const output = (response.output as Json[]).map((item) =>
+        item.type === 'message' ? { ...item, content } : item,
+      );
+      return Response.json({ ...response, output });
     });
     const ask = async (messages: readonly Message[], more: Json = {}) => {
       const named_ = named ? { conversation_id: id } : {};
@@ -589,6 +597,19 @@ describe('the reasoning that a bridge keeps', () => {
     await vi.waitFor(async () => expect(await left()).toEqual({ n: 0 }));
     const list = await a.app.request('/v1/conversations');
     expect(((await list.json()) as { data: Json[] }).data).toHaveLength(1);
+  });
+
+  it('is kept of a refusal that begins a conversation without a name', async () => {
+    const { isolate, bodies, says } = conversation({ named: false });
+    const [a, b] = [isolate(), isolate()];
+    says.words = says.refusal = 'I will not.';
+    const messages: Message[] = [user(`Break it, ${made}.`)];
+    const { message } = await a.ask(messages);
+    const { content, refusal } = message;
+    expect([content, refusal]).toEqual([null, 'I will not.']);
+    messages.push({ role: 'assistant', refusal }, user('Please.'));
+    for (const { ask } of [a, b]) await ask(messages);
+    expect(bodies.map((body) => thoughtsIn(body).length)).toEqual([0, 1, 1]);
   });
 
   it('is there for each of two isolates that continue such a conversation at once', async () => {
