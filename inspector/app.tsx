@@ -1,5 +1,4 @@
 /** The inspector's frame: where it is, whose data it shows, and the screen. */
-
 import type { ComponentChildren } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useMemo, useState } from 'preact/hooks';
 import { LINES } from '../src/reference/mark.ts';

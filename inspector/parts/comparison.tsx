@@ -1,5 +1,4 @@
 /** Two strategies over a whole conversation, side by side: tokens, dollars, and messages. */
-
 import { useEffect, useState } from 'preact/hooks';
 import type { Explained } from '../api/answers.ts';
 import type { Client } from '../api/client.ts';

@@ -1,5 +1,4 @@
 /** The rows of a transcript: folded messages, an edited one, a run that has left the view. */
-
 import type { ComponentChildren } from 'preact';
 import type { Client } from '../api/client.ts';
 import { useLoad } from '../api/use-load.ts';

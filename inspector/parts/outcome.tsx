@@ -1,5 +1,4 @@
 /** What two strategies come to over a whole conversation, in tokens and dollars. */
-
 import { useMemo } from 'preact/hooks';
 import { FATES, type Fate } from '../../src/memory/edits/fates.ts';
 import type { Explained } from '../api/answers.ts';

@@ -6,6 +6,7 @@ import { Dialog } from './dialog.tsx';
 import { Markdown } from './markdown.tsx';
 import { RefButton } from './message-rows.tsx';
 import { count, duration, moment } from './numbers.ts';
+import { Select } from './select.tsx';
 import { Empty } from './states.tsx';
 import { Word } from './text.tsx';
 
@@ -20,27 +21,25 @@ interface Props {
 export function VersionDialog({ versions, first, onRef, onClose }: Props) {
   const [chosen, setChosen] = useState(first ?? versions[0]?.memory_id);
   const version = versions.find(({ memory_id: id }) => id === chosen);
+  const gone = version ? [] : [[String(chosen), String(chosen)] as const];
   return (
     <Dialog title="Summary" onClose={onClose}>
       {versions.length > 0 && (
-        <label class="field">
-          Version
-          <select
-            value={String(chosen)}
-            onChange={({ currentTarget }) => setChosen(Number(currentTarget.value))}
-          >
-            {!version && <option value={String(chosen)}>{String(chosen)}</option>}
-            {versions.map(({ memory_id: id, status, covers_end: end, created_at: at }) => (
-              <option key={id} value={String(id)}>
-                {id}: {labelOf(VERSION_LABELS, status)}, messages before {end}, {moment(at)} UTC
-              </option>
-            ))}
-          </select>
-        </label>
+        <Select
+          name="Version"
+          value={String(chosen)}
+          options={[...gone, ...versions.map(optionOf)]}
+          onChoose={(id) => setChosen(Number(id))}
+        />
       )}
       {version ? <Shown version={version} onRef={onRef} /> : <Empty>This version is no longer kept.</Empty>}
     </Dialog>
   );
+}
+
+function optionOf({ memory_id: id, status, covers_end: end, created_at: at }: Version) {
+  const words = `${id}: ${labelOf(VERSION_LABELS, status)}, messages before ${end}, ${moment(at)} UTC`;
+  return [String(id), words] as const;
 }
 
 function Shown({ version, onRef }: { version: Version; onRef: (ref: string) => void }) {

@@ -1,5 +1,4 @@
 /** What a conversation has cost: in a sentence, and step by step. */
-
 import { isUnsent } from '../../src/memory/run/unsent.ts';
 import type { Recorded } from '../api/all-requests.ts';
 import type { ListedRun } from '../api/answers.ts';

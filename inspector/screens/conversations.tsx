@@ -1,5 +1,4 @@
 /** The start: what the caller's requests have sent and saved, and all its conversations. */
-
 import { useCallback, useEffect, useState } from 'preact/hooks';
 import type { Conversation } from '../api/answers.ts';
 import type { Client } from '../api/client.ts';

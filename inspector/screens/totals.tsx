@@ -1,5 +1,4 @@
 /** What the caller's requests of the last days have sent and saved, together and by day. */
-
 import { useEffect, useState } from 'preact/hooks';
 import type { StatsByDay } from '../api/answers.ts';
 import type { Client } from '../api/client.ts';

@@ -8,6 +8,7 @@ import { Comparison } from '../parts/comparison.tsx';
 import { Folded } from '../parts/folded.tsx';
 import { count } from '../parts/numbers.ts';
 import { RuleLink } from '../parts/rule-link.tsx';
+import { Select } from '../parts/select.tsx';
 import { Empty, Of } from '../parts/states.tsx';
 import type { Choice } from '../parts/strategy-form.tsx';
 import { Word } from '../parts/text.tsx';
@@ -152,16 +153,15 @@ function Pasted({ client, onRef, text: first }: Props & { text: string }) {
       </Folded>
       {!reading.ok && <Empty>{reading.message}</Empty>}
       {reading.ok && reading.found.length > 1 && (
-        <label class="field">
-          Which one of {count(reading.found.length)}
-          <select value={chosen} onChange={({ currentTarget }) => setChosen(Number(currentTarget.value))}>
-            {reading.found.map(({ name, messages }, index) => (
-              <option key={index} value={index}>
-                {visible(name)} ({messages.length})
-              </option>
-            ))}
-          </select>
-        </label>
+        <Select
+          name={`Which one of ${count(reading.found.length)}`}
+          value={String(chosen)}
+          options={reading.found.map(({ name, messages }, index) => [
+            String(index),
+            `${visible(name)} (${messages.length})`,
+          ])}
+          onChoose={(index) => setChosen(Number(index))}
+        />
       )}
       {recorded && (
         <Comparison

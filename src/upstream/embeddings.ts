@@ -1,5 +1,4 @@
 /** One call of a deployer's embeddings: any server with OpenAI's `POST /embeddings`. */
-
 import { type Env, readConfig } from '../config.ts';
 import { oncePer } from '../lib/once.ts';
 import type { Result } from '../lib/result.ts';
