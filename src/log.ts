@@ -22,6 +22,7 @@ export function isLogged(level: LogLevel, least: LogLevel): boolean {
 /** Explains once why something is not done for a caller, and how a deployer can change that. */
 export type Explain = (code: string, message: string) => void;
 
+/** An explainer that logs each code once. */
 export function createExplainer(log: Log): Explain {
   const logged = new Set<string>();
   return (code, message) => {
@@ -94,7 +95,10 @@ export function errorName(error: unknown): string {
   return typeof name === 'string' ? name : 'unknown';
 }
 
-/** Of a Durable Object, which can report a bad `LOG_LEVEL` to nobody: it takes `info`. */
+/**
+ * The logger of a Durable Object. It has no caller to report a bad `LOG_LEVEL` to, so it falls back
+ * to `info`.
+ */
 export function createObjectLog(env: Pick<Env, 'LOG_LEVEL'>): Log {
   return createLog(LOG_LEVELS.find((level) => level === env.LOG_LEVEL) ?? 'info');
 }

@@ -41,6 +41,7 @@ export class Webhooks {
     return this.ports !== undefined;
   }
 
+  /** Sends an event in the background. */
   notify(type: WebhookType, data: WebhookData, waitUntil: (work: Promise<unknown>) => void): void {
     if (this.ports) waitUntil(this.send(type, data, this.ports));
   }

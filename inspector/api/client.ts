@@ -83,6 +83,7 @@ export class Client {
     return this.worker.json(`v1/stats/comparison?days=${days}`, { signal });
   }
 
+  /** Of the last days, in sentences. */
   async summary(days: number): Promise<string> {
     const headers = { accept: 'text/plain' };
     return (await (await this.worker.response(`v1/stats/summary?days=${days}`, { headers })).text()).trim();
@@ -134,7 +135,11 @@ export class Client {
     return { text, size, facts: factsIn(response), isCut: size > pieces * PIECE };
   }
 
-  /** What a view had instead of edited contents. @param array in the field of its protocol */
+  /**
+   * What a request's view had instead of each edited content.
+   *
+   * @param array of the request, in the field of its protocol
+   */
   shownEdits(named: Named, n: number, array: object, signal: AbortSignal): Promise<ShownEdits> {
     return this.post(pathOf(named, `requests/${n}/view`), array, signal);
   }

@@ -180,7 +180,11 @@ function hooksOf({ pointed, chosen }: PlotEvents): UPlot.Hooks.Arrays {
   };
 }
 
-/** The range of series, with zero where the others have it. @param own @param others indices */
+/**
+ * The range of series with zero in it, at the height at which the other series have it.
+ *
+ * @param own @param others indices of series
+ */
 function aroundZero(plot: UPlot, own: readonly number[], others: readonly number[]): [number, number] {
   const [low, high] = extent(plot, own);
   const below = Math.max(shareBelow([low, high]), shareBelow(extent(plot, others)));
@@ -231,7 +235,9 @@ function stripes(color: string): CanvasPattern | string {
   return context.createPattern(tile, 'repeat') ?? color;
 }
 
-/** Moves are lines; at the top summaries are squares, waits rings, warnings triangles. */
+/**
+ * Moves are lines; summaries are squares, waiting is a ring and warnings are triangles at the top.
+ */
 function drawMarks(plot: UPlot, marks: readonly Mark[], color: (name: string) => string): void {
   const { ctx, bbox } = plot;
   const size = 4 * devicePixelRatio;

@@ -179,6 +179,7 @@ function factsOf(event: ListedRun, payback: Payback | undefined): string[] {
   ];
 }
 
+/** Only what the plots show. */
 function Legend({ data, hasMoney }: { readonly data: PlotData; readonly hasMoney: boolean }) {
   const has = (values: readonly (number | null)[]): boolean => values.some((value) => value !== null);
   const kinds = new Set(data.marks.map(({ kind }) => kind));

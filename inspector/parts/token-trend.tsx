@@ -7,6 +7,7 @@ import { sparkline } from '../read/marks.ts';
 import { sentTokens } from '../read/sent.ts';
 import { short } from './numbers.ts';
 
+/** How many requests it is made of. */
 const NEWEST = 40;
 
 interface Props {

@@ -13,6 +13,7 @@ import { Word } from './text.tsx';
 interface Props {
   /** Newest first. */
   readonly versions: readonly Version[];
+  /** The version that is shown first. */
   readonly first: number | null;
   readonly onRef: (ref: string) => void;
   readonly onClose: () => void;

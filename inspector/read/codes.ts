@@ -123,6 +123,7 @@ export function modeSentence(mode: string): string | undefined {
   return Object.hasOwn(MODES, mode) ? MODES[mode as Mode] : undefined;
 }
 
+/** Who has chosen the strategy. */
 export const SOURCE_LABELS: Labels<RunEvent['source']> = {
   request: 'chosen by the request',
   conversation: 'set for the conversation',
@@ -185,12 +186,14 @@ export const REQUEST_KIND_LABELS: Labels<RunEvent['kind']> = {
   compaction: 'compacted without a model call',
 };
 
+/** The summary that a request used. */
 export const SUMMARY_LABELS: Labels<NonNullable<RunEvent['summary']>['status']> = {
   completed: 'written by the summarizer',
   degraded: 'made by code, since the summarizer failed',
   pending: 'not ready yet',
 };
 
+/** A stored version of a summary. */
 export const VERSION_LABELS: Labels<Version['status']> = {
   processing: 'being written',
   completed: 'written',

@@ -214,6 +214,7 @@ function Callers({ overview: { callers } }: { overview: ShownOverview }) {
   return <Uses title="Callers who spend most" of="caller" uses={uses} />;
 }
 
+/** Rows of a table. */
 const SHOWN = 10;
 
 function Models({ overview: { total } }: { overview: ShownOverview }) {

@@ -19,6 +19,7 @@ export function base32(bytes: Uint8Array, length: number): string {
   return text;
 }
 
+/** The whole bytes of a base32 text. */
 export function bytesOfBase32(text: string): Uint8Array {
   const bytes: number[] = [];
   let bits = 0;

@@ -104,6 +104,7 @@ export interface Seen<Value> {
   readonly at: number;
 }
 
+/** Bytes of a `Seen` beside its value. */
 const SEEN_BYTES = 32;
 
 /** The values of one kind, by owner and key. */

@@ -31,6 +31,7 @@ export interface Bound<Value> {
 
 /** Bytes per entry beside its key and value: its slot in a map. */
 const ENTRY_BYTES = 64;
+/** Bytes of each tenant's map. */
 const MAP_BYTES = 256;
 
 type Entries<Value> = Map<string, Value>;
@@ -39,6 +40,7 @@ type Entries<Value> = Map<string, Value>;
 export class TenantLru<Value> {
   private young = new Map<string, Entries<Value>>();
   private old = new Map<string, Entries<Value>>();
+  /** Bytes in the young generation. */
   private bytes = 0;
   private readonly generation: number;
   private readonly sizeOf: (value: Value) => number;

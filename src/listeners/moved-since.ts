@@ -30,7 +30,9 @@ export const movedSince: CallFeature = (call) => {
   return { reports: (made) => frontierSince(conversation, made, call) };
 };
 
-/** Of a view that is not sent, with a frontier that has moved since the request before. */
+/**
+ * The report of a view that is not sent, with a frontier that has moved since the request before.
+ */
 export async function sinceBefore(call: Call, made: MadeView): Promise<Report> {
   const conversation = namedConversation(call);
   return conversation ? { ...made.report, ...(await frontierSince(conversation, made, call)) } : made.report;

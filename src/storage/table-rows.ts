@@ -38,7 +38,11 @@ const PAGE = 1024 * 1024;
 const FEWEST_ROWS = 8;
 const MOST_ROWS = 512;
 
-/** A page of rows. @returns its text, and where it ends; null after the last page */
+/**
+ * A page of rows.
+ *
+ * @returns its text, and where it ends; null after the last page
+ */
 export function readRows(
   tables: Tables,
   place: RowPlace,
@@ -127,7 +131,9 @@ function rowsAfter(
   ];
 }
 
-/** Those that exist: an earlier version may have made fewer of them together. */
+/**
+ * The tables that exist. The tables of an earlier version may be fewer than are made together now.
+ */
 function savedTables(tables: Tables): string[] {
   const there = tables.sql
     .exec<{ name: string }>("SELECT name FROM sqlite_master WHERE type = 'table'")

@@ -112,6 +112,7 @@ export class LazyTables implements StoredPart {
     return this.isThere;
   }
 
+  /** See `TableHooks`. */
   isRetired(column: string): boolean {
     return this.hooks.retired?.includes(column) ?? false;
   }
@@ -161,7 +162,11 @@ export class LazyTables implements StoredPart {
     return this.all(query, ...values).length > 0;
   }
 
-  /** The row of each key, or null. @param column with the keys, of the first table, each once */
+  /**
+   * The row of each key; null where there is none.
+   *
+   * @param column of the first table that has the keys, each once
+   */
   ofKeys<Row>(keys: readonly string[], column: string, columns: string): (Row | null)[] {
     const rows = this.all<Row & { ofKey: string }>(
       `SELECT ${column} AS ofKey, ${columns} FROM ${this.name} WHERE ${column} ${AMONG}`,
@@ -182,7 +187,11 @@ export class LazyTables implements StoredPart {
     this.run(statement, values);
   }
 
-  /** @param ifThere what becomes of a row with the same key; absent: there is none */
+  /**
+   * Adds a row. Makes the tables unless they exist.
+   *
+   * @param ifThere what becomes of a row with the same key; absent: there is none
+   */
   insert(row: Readonly<Record<string, Bound>>, ifThere?: 'IGNORE' | 'REPLACE', table = this.name): void {
     this.write(insertInto(table, Object.keys(row), ifThere), ...Object.values(row));
   }
@@ -193,10 +202,12 @@ export class LazyTables implements StoredPart {
     this.change(`DELETE FROM ${name} WHERE ${id} <= (SELECT max(${id}) FROM ${name}) - ?`, most);
   }
 
+  /** Deletes all rows. */
   clear(): void {
     for (const name of this.names) this.change(`DELETE FROM ${name}`);
   }
 
+  /** Deletes the tables. */
   drop(): void {
     for (const name of this.names) this.sql.exec(`DROP TABLE IF EXISTS ${name}`);
     this.isThere = false;

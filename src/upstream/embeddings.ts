@@ -17,6 +17,7 @@ type EmbeddingsFault = Omit<ModelFault, 'code'> & {
 /** The vectors of texts, in their order. */
 type Vectors = readonly (readonly number[])[];
 
+/** More than any model has. */
 const MOST_DIMENSIONS = 4_096;
 
 /** In bytes: 64 vectors of the most dimensions with 30 characters for each number. */
@@ -29,10 +30,14 @@ export const embeddingsOf = oncePer((env: Env) => {
   const { model, baseUrl, apiKey, windowTokens } = embeddings;
   const target = { model, baseUrl, apiKey, headers: {} };
   const embed = (texts: readonly string[], timeoutMs: number) => embedTexts(target, texts, timeoutMs);
-  return { model, /** In bytes of UTF-8. */ longestText: windowTokens, embed };
+  // `longestText` is in bytes of UTF-8: a token has one at least.
+  return { model, longestText: windowTokens, embed };
 });
 
-/** @param texts none blank (https://platform.openai.com/docs/api-reference/embeddings/create) */
+/**
+ * @param texts none of them blank, which OpenAI refuses
+ *   (https://platform.openai.com/docs/api-reference/embeddings/create)
+ */
 export async function embedTexts(
   target: EmbeddingsTarget,
   texts: readonly string[],

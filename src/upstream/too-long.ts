@@ -17,6 +17,7 @@ export interface TooLong {
   readonly limit?: number;
   /** Whether the limit includes the answer. */
   readonly withAnswer: boolean;
+  /** Tokens of this prompt. */
   readonly prompt?: number;
   /** Whether the server may have read less than the whole prompt, and not say so. */
   readonly mayBeCut?: true;

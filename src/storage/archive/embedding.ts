@@ -129,6 +129,7 @@ export class ArchiveEmbedding {
   }
 }
 
+/** Calls again once if that may help. */
 async function embedWithRetry(embedder: Embedder, texts: readonly string[]): ReturnType<Embedder['embed']> {
   const made = await embedder.embed(texts, TIME_LIMITS.embeddingCallMs);
   if (made.ok || !made.reason.again) return made;

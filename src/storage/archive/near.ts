@@ -18,6 +18,7 @@ export const BY_WORDS: Near = { meaning: 'off' };
 
 /** What was made of the words of a search that goes over several archives. */
 export interface MadeNear {
+  /** The embeddings' model. */
   readonly model: string;
   readonly near: Near;
 }
@@ -31,6 +32,7 @@ export async function nearOf(words: string, embedder: Embedder, limitMs: number,
   return vector ? { meaning: 'used', vector } : { meaning: 'failed' };
 }
 
+/** Logs why there are no vectors. */
 export function logFault(log: Log, message: string, { code, cause = 'none' }: EmbedderFault): void {
   log('warn', message, { code: 'embeddings_failed', fault: code, error: cause });
 }

@@ -26,6 +26,7 @@ interface Place {
   readonly token: number;
   /** In tokens. */
   readonly length: number;
+  /** The index of the word. */
   readonly word: number;
 }
 

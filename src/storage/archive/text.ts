@@ -47,6 +47,7 @@ export function wordsOf(words: string): readonly (readonly string[])[] {
 
 interface Word {
   readonly text: string;
+  /** See `Token.folded`. */
   readonly tokens: readonly string[];
 }
 

@@ -38,7 +38,10 @@ type Restoring =
   /** The index of the record at fault. Those before it are put back. */
   | { readonly ok: false; readonly fault: RestoreFault; readonly index: number };
 
-/** @param chain the hash of all records before these @throws StoreError */
+/**
+ * @param chain the hash of all records before these
+ * @throws StoreError
+ */
 export async function restore(
   records: readonly Framed[],
   chain: string,

@@ -99,7 +99,10 @@ export class TenantWalk {
   private readonly only: string | null;
   private readonly bucket: TenantBucket;
 
-  /** @param id of the tenant @param only conversation that is saved, with its refs; null: all */
+  /**
+   * @param id of the tenant
+   * @param only the name of the one conversation that is saved, with its refs; null: everything
+   */
   constructor(ports: WalkPorts, id: string, only: string | null) {
     this.ports = ports;
     this.id = id;

@@ -284,6 +284,7 @@ export class MemoryChain implements StoredPart {
     return this.rows.row(memoryId).prefix_hash === prefixHash;
   }
 
+  /** See `Lineages`. */
   lineageOf(request: TextRequest): string {
     return this.lineages.of(request);
   }

@@ -34,6 +34,7 @@ export interface WaitingRequest {
   readonly lifetimeMs: number;
   /** When it came, in milliseconds since the epoch. */
   readonly since: number;
+  /** Whether its view is sent. */
   readonly isSent: boolean;
 }
 

@@ -49,6 +49,7 @@ export class Pins {
     );
   }
 
+  /** Sets that hash, unless it is set. */
   pinDigest(round: string, strategyHash: string, hash: string): void {
     this.table.change(
       'UPDATE pins SET digest_hash = ? WHERE round_hash = ? AND strategy_hash = ? AND digest_hash IS NULL',

@@ -25,6 +25,7 @@ import type { ConversationState } from './state.ts';
 export type Left =
   | {
       readonly of: 'nothing' | 'settings';
+      /** Whether there was anything. */
       readonly existed: boolean;
       /** Names of packs to delete from R2. */
       readonly packs: readonly string[];
@@ -98,7 +99,11 @@ export interface ConversationApi<Material> extends BackupApi {
    */
   restore(saved: SavedMemory): Promise<Overview>;
 
-  /** Resolves when no text is being made, or after `ms`. @returns whether none is being made */
+  /**
+   * Resolves when no text is being made, or after `ms` milliseconds.
+   *
+   * @returns whether none is being made
+   */
   idle(ms: number): Promise<boolean>;
 
   /**
@@ -110,7 +115,9 @@ export interface ConversationApi<Material> extends BackupApi {
    *   settings stay; in milliseconds
    */
   leave(unusedSince?: number): Promise<Left>;
-  /** Once the packs of `leave` are deleted. Deletes everything if nothing else is stored. */
+  /**
+   * Call this when the packs of `leave` are deleted. Deletes everything if nothing else is stored.
+   */
   forgetPacks(packs: readonly string[]): Promise<void>;
   /** Deletes everything except packs in R2. What is in the making is dropped. */
   clear(): Promise<void>;

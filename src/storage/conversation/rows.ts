@@ -35,7 +35,10 @@ const LISTED_COLUMNS = `m.memory_id, m.base_memory_id, m.prefix_hash, m.strategy
 
 const COLUMNS = `${LISTED_COLUMNS}, m.signed`;
 
-/** A boundary's first completed version counts; of one millisecond, a digest before others. */
+/**
+ * Of several versions of a boundary the first completed counts; in the same millisecond, a digest
+ * before a summary.
+ */
 const FIRST = `m.completed_at, m.model <> '${DIGEST_MODEL}', m.memory_id`;
 
 /** One without an end. `lost`: how many writers in a row were lost before its own. */
@@ -48,7 +51,10 @@ interface LongestOptions {
   readonly only?: number | null;
 }
 
-/** A claimed row is older than its chunks, and may be completed in the same millisecond. */
+/**
+ * A claimed row is older than the chunks it builds on, and may be completed in the same
+ * millisecond.
+ */
 const NEWEST = 'completed_at DESC, covers_end DESC, memory_id DESC';
 
 export class MemoryRows {
@@ -135,7 +141,11 @@ export class MemoryRows {
     return this.has("strategy_hash = ? AND status = 'completed' AND lineage = ?", strategyHash, lineage);
   }
 
-  /** The newest versions and their statistics. @param making the rows that the object makes now */
+  /**
+   * The newest versions and their statistics.
+   *
+   * @param making the rows that the object makes now
+   */
   listing(making: readonly number[]): Omit<Overview, 'exists' | 'settings' | 'health' | 'rounds'> {
     const newest = this.table.value<string>(
       `SELECT memory_text FROM memories WHERE status = 'completed' ORDER BY ${NEWEST} LIMIT 1`,
@@ -171,7 +181,10 @@ export class MemoryRows {
     return { versions: versions ?? 0, tokens: tokens ?? null, stuck: this.isStuck(making), days };
   }
 
-  /** Nobody misses a lost row whose boundary has a version, or whose conversation a later one. */
+  /**
+   * A row whose writer is lost is missed by nobody once its boundary has a version, or the
+   * conversation has a later one.
+   */
   private isStuck(making: readonly number[]): boolean {
     return this.table.has(
       `SELECT 1 FROM memories mine

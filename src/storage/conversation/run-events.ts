@@ -28,7 +28,10 @@ export const KEPT_EVENTS = 2_000;
 /** The newest events among which an answered array is looked for, and more of the last row. */
 const ANSWERS_LOOKED_AT = 256;
 
-/** A part is noted as named again after this many events, since that is a row, and stays longer. */
+/**
+ * How many events later a part is noted again as named, since that writes a row. It stays for this
+ * many events longer.
+ */
 const NOTED_EVERY = 200;
 
 /**
@@ -162,7 +165,10 @@ export class RunEvents {
     return { ...listedRun(run, n), ...lists };
   }
 
-  /** The index of the first array that a newest request was answered for; null if none was. */
+  /**
+   * The index of the first of these arrays that one of the newest requests was answered for; null
+   * if none was.
+   */
   answered(arrays: readonly string[]): number | null {
     const found = this.tables.value<number | null>(
       `SELECT min(asked.key) FROM run_events, json_each(run_events.events) AS run

@@ -42,6 +42,7 @@ export class SumReports {
   private readonly ports: SumReportsPorts;
   /** When the sums were last reported in this life of the object, in milliseconds since 1970. */
   private reportedAt = Number.NEGATIVE_INFINITY;
+  /** Whether an alarm is set. */
   private isDue = false;
   /** Whether anything has changed since then. Another life of the object may know of more. */
   private hasChanged = true;

@@ -99,6 +99,7 @@ export class ConversationTables extends Tables implements MemoryTables {
     return tables;
   }
 
+  /** Whether there is a memory. */
   exists(): boolean {
     return this.versions.exists();
   }

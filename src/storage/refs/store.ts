@@ -60,7 +60,11 @@ export class RefStore {
     this.tenant = tenant;
   }
 
-  /** Writes a content, unless it exists; then its ref can be fetched. @returns whether it did */
+  /**
+   * Writes a content, unless it exists. When this returns, the ref can be fetched.
+   *
+   * @returns whether it existed
+   */
   async put({ ref, metadata, text }: StoredContent, log: Log): Promise<boolean> {
     const facts = metadata();
     const [envelope, sealed] = await Promise.all([
@@ -151,7 +155,10 @@ export class RefStore {
     await this.bucket.note(manifest, { oldest: String(oldest) });
   }
 
-  /** The earliest upload of its refs, in milliseconds; undefined without the manifest. */
+  /**
+   * The earliest upload of a manifest's refs, in milliseconds; undefined if there is no such
+   * manifest.
+   */
   async oldestIn(manifest: string): Promise<number | undefined> {
     const looked = await this.bucket.look(manifest);
     return looked && Number(looked.metadata.oldest ?? 0);

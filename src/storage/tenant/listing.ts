@@ -96,7 +96,12 @@ export function comparePlaces(order: ListQuery['order']): (one: ListPlace, other
     one.walk - other.walk || direction * (one.value - other.value) || direction * (one.at - other.at);
 }
 
-/** All but `isBeside`. @param sums like `conversation_sums` @param after null: all */
+/**
+ * All conversations but those that are `isBeside`.
+ *
+ * @param sums a table as `conversation_sums`
+ * @param after the place to go on from; null: the beginning
+ */
 export function listConversations(
   tables: LazyTables,
   sums: string,

@@ -42,7 +42,11 @@ export interface TenantApi extends BackupApi {
   settle(call: EndedCall): void;
   /** See `UsageRows`. */
   days(from: number, to: number): SumsByDay;
-  /** `spent` is since the month began, or longer. @param most conversations of each list */
+  /**
+   * `spent` is at least since the beginning of the month.
+   *
+   * @param most of the conversations of each list
+   */
   overview(from: number, to: number, most: number): TenantOverview;
   /** Both sides of its trials. */
   trials(from: number, to: number): TrialTotals;
@@ -109,9 +113,17 @@ export interface UserEntry extends UserSummary {
 }
 
 export interface UserApi extends BackupApi {
-  /** Stores a summary, unless there is a newer one. @throws RangeError if it is too long */
+  /**
+   * Stores a conversation's summary, unless there is a newer one.
+   *
+   * @throws RangeError if the text is too long
+   */
   put(summary: UserSummary): void;
-  /** Newest first. @param request `except`: a conversation to leave out; `most`: the maximum */
+  /**
+   * The latest summaries, newest first.
+   *
+   * @param request `except`: a conversation to leave out; `most`: the maximum
+   */
   latest(request: { readonly except: string; readonly most: number }): UserEntry[];
   /** Whether all entries are there that a block was made of. */
   holds(sources: readonly BlockSource[]): boolean;

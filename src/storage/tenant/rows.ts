@@ -147,7 +147,11 @@ export class TenantRows {
     );
   }
 
-  /** Whoever their users are. Looks at all conversations. @param session see `sessionIn` */
+  /**
+   * The names of conversations of a session, whoever its user is. Looks at all conversations.
+   *
+   * @param session as it is in a name (`sessionIn`)
+   */
   namesOfSession(session: string, most: number): string[] {
     const end = `:${session}`;
     return this.tables.column<string>(
@@ -180,7 +184,11 @@ export class TenantRows {
     this.leave(conversation, 'DELETE FROM conversations');
   }
 
-  /** Conversations last used before a time, oldest first. @param before in milliseconds */
+  /**
+   * Conversations last used before a time, oldest first.
+   *
+   * @param before in milliseconds
+   */
   unused(before: number, most: number): NotedConversation[] {
     return this.tables.all(
       'SELECT name, notes FROM conversations WHERE last_used < ? ORDER BY last_used LIMIT ?',
@@ -202,7 +210,11 @@ export class TenantRows {
     return this.tables.first('SELECT erasure_id AS id, before, after FROM erasure');
   }
 
-  /** Marks all present data, and the rest of an earlier erasure. @param before see `Erasure` */
+  /**
+   * Marks all present data for erasure, together with the rest of an earlier one.
+   *
+   * @param before see `Erasure`
+   */
   beginErasure(before: number): void {
     this.endErasure();
     this.tables.write(

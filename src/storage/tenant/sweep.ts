@@ -57,7 +57,10 @@ class Run {
     this.log = log;
   }
 
-  /** Page by page, until bucket or calls end. The cursor is the key before the next page. */
+  /**
+   * Works page by page until the bucket or the calls end. The cursor is the key before the next
+   * page; empty at the beginning.
+   */
   async go(): Promise<void> {
     this.calls++;
     let after = (await (await this.env.REFS.get(CURSOR))?.text()) ?? '';
@@ -87,7 +90,10 @@ class Run {
     return truncated ? { end: objects.at(-1)?.key ?? end, isLast: false } : { end: '', isLast: true };
   }
 
-  /** @param names of old objects @returns false if there are not enough calls left */
+  /**
+   * @param names of old objects
+   * @returns false if there are not enough calls left
+   */
   private async collect(tenant: string, names: readonly string[]): Promise<boolean> {
     const call = tenantMemory(this.env, tenant, this.log);
     let expired = false;
