@@ -3,10 +3,9 @@
  * one, and its source is kept as a transcript that links to the previous transcript.
  */
 
-import { USUAL_TERMS } from '../src/memory/models/terms.ts';
+import { termsOf } from '../src/memory/models/terms.ts';
 import type { EditingStrategy } from '../src/memory/modes/table.ts';
-import type { Plan } from '../src/memory/plan/plan.ts';
-import { outlineOf, planView } from '../src/memory/plan/plan-view.ts';
+import { outlineOf, type Plan, planView } from '../src/memory/plan/plan.ts';
 import type { ChatRequest } from '../src/protocol/chat/request.ts';
 import { transcriptOf } from '../src/summary/kept-transcript.ts';
 import { writeDigest } from '../src/summary/text/digest.ts';
@@ -41,7 +40,7 @@ export function planOf(
   end: number,
   isolate: Isolate,
   retrieval = true,
-  terms = USUAL_TERMS,
+  terms = termsOf(undefined),
   cold?: readonly number[],
 ): Plan {
   const { refs } = isolate.tenant;

@@ -5,8 +5,7 @@
 import type * as z from 'zod';
 import type { Access } from './access-keys.ts';
 import { ConfigError } from './config-error.ts';
-import type { CallerLimits } from './memory/money/caller-limits.ts';
-import { callerLimitsSchema } from './memory/money/caller-schema.ts';
+import { type CallerLimits, callerLimitsSchema } from './memory/money/caller-limits.ts';
 import { hintFor, inWords } from './memory/strategy/hint.ts';
 import { namedEntries } from './named-entries.ts';
 

@@ -131,7 +131,8 @@ function defaultsOf(name: string, schema: Schema): string {
   const usual = defaultOf(schema);
   const others = (Object.keys(modes) as Mode[]).flatMap((mode) => {
     const field = fieldsOf(mode)[name];
-    const differs = modes[mode].edits && field && isSame(field, schema) && defaultOf(field) !== usual;
+    const edits = 'replayed' in modes[mode] || 'recalled' in modes[mode];
+    const differs = edits && field && isSame(field, schema) && defaultOf(field) !== usual;
     return differs ? [`; ${code(mode)} ${defaultOf(field)}`] : [];
   });
   return usual + others.join('');

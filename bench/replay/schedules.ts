@@ -5,7 +5,7 @@ import {
   reasoningTermsOf,
 } from '../../src/memory/models/past-reasoning.ts';
 import { type RelativePrices, relativePricesOf } from '../../src/memory/models/schedules.ts';
-import { type ModelTerms, USUAL_TERMS } from '../../src/memory/models/terms.ts';
+import { type ModelTerms, termsOf } from '../../src/memory/models/terms.ts';
 
 /** A model of each schedule. Its window is not used, so that budgets are comparable. */
 const MODELS = {
@@ -49,5 +49,5 @@ export function reasoningOfSchedule(name: ScheduleName): ReasoningTerms {
 
 /** The terms of a model with these prices. */
 export function termsWith(prices: RelativePrices): ModelTerms {
-  return { ...USUAL_TERMS, prices, marks: prices.boundaries === 'ours' };
+  return { ...termsOf(undefined), prices, marks: prices.boundaries === 'ours' };
 }

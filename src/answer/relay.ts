@@ -2,8 +2,7 @@
 
 import type { CallLife } from '../listeners/life.ts';
 import { errorFields } from '../log.ts';
-import type { Report } from '../memory/plan/report.ts';
-import { fetchedMisses } from '../memory/plan/reported-misses.ts';
+import { fetchedMisses, type Report } from '../memory/plan/report.ts';
 import {
   type AnswerFault,
   type AnswerFormat,

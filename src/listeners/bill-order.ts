@@ -8,9 +8,8 @@
  */
 import type { HitRule, Schedule } from '../memory/models/schedule.ts';
 import { costOf } from '../memory/money/amounts.ts';
+import { type BillOrder, potentialBill } from '../memory/money/bill.ts';
 import type { PotentialBill } from '../memory/money/bill-schema.ts';
-import { potentialBill } from '../memory/money/potential-bill.ts';
-import type { BillOrder } from '../memory/money/running-bill.ts';
 import type { Potential, Report } from '../memory/plan/report.ts';
 import type { View } from '../memory/plan/view.ts';
 import { BYTES_PER_TOKEN } from '../protocol/answers/answer-size.ts';

@@ -1,5 +1,5 @@
 /** Learns from the usage of answers whether the upstream's cache holds instructions. */
-import { keyedCacheOf } from '../memory/models/cache-keys.ts';
+import { keyedCacheOf } from '../memory/models/prompt-caches.ts';
 import { edits, tokenMeasure } from '../memory/modes/strategy.ts';
 import { afterAnswer } from '../memory/money/uncached-instructions.ts';
 import { toolTokens } from '../memory/tokens/tokens.ts';

@@ -2,7 +2,7 @@
 import { pause } from '../lib/time-limit.ts';
 import { isNotice } from '../memory/plan/notices.ts';
 import type { AppliedEdit, Report } from '../memory/plan/report.ts';
-import { type ViewItem, viewItems } from '../memory/plan/view-items.ts';
+import { type ViewItem, viewItems } from '../memory/plan/view.ts';
 import { changedBytes } from '../protocol/changed-bytes.ts';
 import type { Call } from '../request/call.ts';
 import { conversationOfCall } from '../request/conversation.ts';

@@ -9,8 +9,7 @@
 import { bufferOf } from '../lib/bytes.ts';
 import { oncePer } from '../lib/once.ts';
 import type { Removal } from '../memory/edits/removal.ts';
-import { MOST_MARKS } from '../memory/plan/marks.ts';
-import type { View } from '../memory/plan/view.ts';
+import { MOST_MARKS, type View } from '../memory/plan/view.ts';
 import { onlyText } from './beside.ts';
 import { type JsonSpan, levels, type Span } from './json/outline.ts';
 import { BACKSLASH, QUOTE, SPACE } from './json/scanner.ts';

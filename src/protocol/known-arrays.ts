@@ -18,7 +18,7 @@
  * has on its own, and `test/worker/requests/steady-work.test.ts` counts what a known conversation
  * still costs.
  */
-import { factsBytes } from '../memory/replay/facts-size.ts';
+import { factsBytes } from '../memory/replay/known-replay.ts';
 import type { JsonSpan } from './json/outline.ts';
 import { isEqual, type ReadArray, type SharedArray, sharedWith } from './known-array.ts';
 import type { ModelRequest } from './model-request.ts';

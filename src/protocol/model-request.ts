@@ -2,9 +2,8 @@
 import { bufferOf } from '../lib/bytes.ts';
 import { asObject, isObject } from '../lib/json.ts';
 import type { Message } from '../memory/conversation/message.ts';
-import { leastCachedPrompt } from '../memory/models/least-cached.ts';
-import { canBear } from '../memory/plan/marks.ts';
-import type { View } from '../memory/plan/view.ts';
+import { leastCachedPrompt } from '../memory/models/prompt-caches.ts';
+import { canBear, type View } from '../memory/plan/view.ts';
 import type { Tools } from '../memory/tokens/tokens.ts';
 import type { OwnField } from './body.ts';
 import { type CacheMarks, latestMarks, marksIn, NO_EDITS, OPENAI_MARKS } from './edits.ts';

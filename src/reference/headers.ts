@@ -1,7 +1,7 @@
 /** All headers of Precis: those that requests may bring, and those that answers have. */
 import { MODE_NAMES } from '../memory/modes/meanings.ts';
 import { EDIT_TYPES, SOURCES } from '../memory/plan/report-schema.ts';
-import { TRIGGERS } from '../memory/replay/trigger.ts';
+import { TRIGGERS } from '../memory/replay/reasons.ts';
 import type { JsonSchema } from './shape.ts';
 
 type Header = { readonly description: string; readonly schema: JsonSchema };

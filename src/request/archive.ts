@@ -2,8 +2,7 @@
 import { elementAt } from '../lib/elements.ts';
 import { soon, within } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
-import { type ArchiveKey, archiveKeys } from '../memory/conversation/archive-keys.ts';
-import type { Hashed } from '../memory/conversation/prefix-hash.ts';
+import { type ArchiveKey, archiveKeys, type Hashed } from '../memory/conversation/prefix-hash.ts';
 import { asksForArchive } from '../memory/modes/strategy.ts';
 import { answerIdentity } from '../protocol/message-names.ts';
 import type { WireMessage } from '../protocol/model-request.ts';

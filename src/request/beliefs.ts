@@ -22,7 +22,7 @@ import { type Facts, sizeOfFacts } from '../memory/edits/compact.ts';
 import type { MemoryStrategy } from '../memory/modes/table.ts';
 import type { PlacedInstructions } from '../memory/money/uncached-instructions.ts';
 import type { Line } from '../memory/run/followed.ts';
-import type { MemoryBlock } from '../memory/strategy/block-text.ts';
+import type { MemoryBlock } from '../memory/strategy/memory-blocks.ts';
 import { KnownArrays } from '../protocol/known-arrays.ts';
 import type { StoredAnswer } from '../storage/conversation/kept-answers.ts';
 import type { Found, FrozenBlock, Memory, Settings } from '../storage/conversation/memories.ts';

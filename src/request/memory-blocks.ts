@@ -2,7 +2,7 @@
  * The memory blocks of one tenant (docs/memory-blocks.md), also those under the earlier secret: a
  * block that is only there is read from there, and goes on under the current one when it changes.
  */
-import type { BlockEdit } from '../memory/strategy/block-text.ts';
+import type { BlockEdit } from '../memory/strategy/memory-blocks.ts';
 import type {
   Changed,
   Deleted,

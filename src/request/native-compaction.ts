@@ -3,7 +3,7 @@
  * (docs/design.md#the-strategy).
  */
 import type { Config } from '../config.ts';
-import { mayCompactItself, summarizesOnDemand } from '../memory/models/own-compaction.ts';
+import { mayCompactItself, summarizesOnDemand } from '../memory/models/upstream-apis.ts';
 import { passesThrough } from '../memory/modes/strategy.ts';
 import { type MemoryStrategy, modeOf } from '../memory/modes/table.ts';
 import type { Additions, ModelRequest, OwnCompaction } from '../protocol/model-request.ts';

@@ -7,7 +7,7 @@ import { StoreError } from '../lib/store-error.ts';
 import { after } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
 import type { Warning } from '../memory/plan/report.ts';
-import { type UserArchiveScope, userArchiveScope } from '../memory/strategy/archive.ts';
+import { type UserArchiveScope, userArchiveScope } from '../memory/strategy/fields.ts';
 import { type Inserted, MOST_PASSAGES } from '../retrieval/insert-passage.ts';
 import type { Found, FoundHits, Searched } from '../retrieval/search-memory.ts';
 import { Archive } from '../storage/archive/archive.ts';

@@ -5,7 +5,7 @@
  */
 import * as z from 'zod';
 import { within } from '../lib/time-limit.ts';
-import { charactersIn } from '../memory/strategy/block-text.ts';
+import { charactersIn } from '../memory/strategy/memory-blocks.ts';
 import { type FunctionTool, functionTool } from '../protocol/tools.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
 import { parseArguments } from './arguments.ts';

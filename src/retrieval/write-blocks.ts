@@ -6,7 +6,7 @@
 import * as z from 'zod';
 import type { Result } from '../lib/result.ts';
 import { within } from '../lib/time-limit.ts';
-import { type BlockEdit, LONGEST_BLOCK, writeBlock } from '../memory/strategy/block-text.ts';
+import { type BlockEdit, LONGEST_BLOCK, writeBlock } from '../memory/strategy/memory-blocks.ts';
 import { type FunctionTool, functionTool } from '../protocol/tools.ts';
 import type { Changed, StoredBlock } from '../storage/tenant/blocks.ts';
 import { TIME_LIMITS } from '../time-limits.ts';

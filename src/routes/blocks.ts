@@ -1,7 +1,7 @@
 /** `/v1/blocks`: a tenant's memory blocks (docs/memory-blocks.md). */
 import { secondsOf } from '../lib/utc-time.ts';
-import { charactersIn, isLabel, LABEL_FORM, LONGEST_BLOCK } from '../memory/strategy/block-text.ts';
 import { quote } from '../memory/strategy/hint.ts';
+import { charactersIn, isLabel, LABEL_FORM, LONGEST_BLOCK } from '../memory/strategy/memory-blocks.ts';
 import { ApiError, invalid } from '../request/errors.ts';
 import { TenantBlocks } from '../request/memory-blocks.ts';
 import { type ExpectedVersion, MOST_BLOCKS, type StoredBlock } from '../storage/tenant/blocks.ts';

@@ -10,7 +10,7 @@ import { within } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
 import type { History } from '../memory/conversation/history.ts';
 import { prefixHashes } from '../memory/conversation/prefix-hash.ts';
-import { SHORTEST_LIFETIME_MS, statedLifetimeOf } from '../memory/models/cache-lifetime.ts';
+import { SHORTEST_LIFETIME_MS, statedLifetimeOf } from '../memory/models/prompt-caches.ts';
 import type { EditingStrategy } from '../memory/modes/table.ts';
 import type { Plan } from '../memory/plan/plan.ts';
 import type { Warning } from '../memory/plan/report.ts';

@@ -13,7 +13,7 @@ import { firstRequest } from '../memory/edits/first-request.ts';
 import { keepsFirstRequest, tokenMeasure, wholeSummary } from '../memory/modes/strategy.ts';
 import type { Report, TokenUsage } from '../memory/plan/report.ts';
 import type { View } from '../memory/plan/view.ts';
-import type { Refusal } from '../memory/replay/refusal.ts';
+import type { Refusal } from '../memory/replay/reasons.ts';
 import type { ModelRequest, WireMessage } from '../protocol/model-request.ts';
 import { checkSize } from '../request/body.ts';
 import type { Call } from '../request/call.ts';

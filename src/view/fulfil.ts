@@ -8,7 +8,7 @@ import { logCaught } from '../log.ts';
 import type { History } from '../memory/conversation/history.ts';
 import { shownWith } from '../memory/edits/output-digest.ts';
 import type { Removal } from '../memory/edits/removal.ts';
-import type { TrimmedSpan } from '../memory/edits/trim.ts';
+import type { TrimmedSpan } from '../memory/edits/summarize.ts';
 import { recalls, summarizes } from '../memory/modes/strategy.ts';
 import type { RecallingStrategy } from '../memory/modes/table.ts';
 import type { Plan } from '../memory/plan/plan.ts';

@@ -10,8 +10,7 @@ import { type ModelTables, type ModelTerms, termsOf } from '../memory/models/ter
 import type { PlanContext, PlanRequest } from '../memory/modes/planned.ts';
 import { marksChoiceOf } from '../memory/modes/strategy.ts';
 import type { ActingStrategy, EditingStrategy, MemoryStrategy } from '../memory/modes/table.ts';
-import { mayAct, type Plan } from '../memory/plan/plan.ts';
-import { planView } from '../memory/plan/plan-view.ts';
+import { mayAct, type Plan, planView } from '../memory/plan/plan.ts';
 import { render, type View, type ViewWords } from '../memory/plan/view.ts';
 import type { TokenCounter, Tools } from '../memory/tokens/tokens.ts';
 import type { BridgedBody, BridgeRefusal } from '../protocol/bridges/bridge.ts';

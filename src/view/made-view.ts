@@ -6,7 +6,7 @@ import type { BudgetExceeded, PlanRequest } from '../memory/modes/planned.ts';
 import type { Explanation } from '../memory/plan/explanation-schema.ts';
 import type { Report } from '../memory/plan/report.ts';
 import type { View } from '../memory/plan/view.ts';
-import type { Refusal } from '../memory/replay/refusal.ts';
+import type { Refusal } from '../memory/replay/reasons.ts';
 import type { OwnCompaction } from '../protocol/model-request.ts';
 import type { Call } from '../request/call.ts';
 import type { TextState } from '../storage/conversation/memories.ts';

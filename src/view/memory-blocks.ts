@@ -17,8 +17,12 @@ import { requestLength } from '../memory/conversation/first-requests.ts';
 import { prefixHashes } from '../memory/conversation/prefix-hash.ts';
 import { measureOf } from '../memory/models/facts.ts';
 import type { Report, ReportedBlock, Warning } from '../memory/plan/report.ts';
-import { type MemoryBlock, writeBlock, writeBlocks } from '../memory/strategy/block-text.ts';
-import type { BlocksRequest } from '../memory/strategy/memory-blocks.ts';
+import {
+  type BlocksRequest,
+  type MemoryBlock,
+  writeBlock,
+  writeBlocks,
+} from '../memory/strategy/memory-blocks.ts';
 import type { InjectedMessage } from '../protocol/model-request.ts';
 import type { Call } from '../request/call.ts';
 import { conversationOfCall } from '../request/conversation.ts';

@@ -8,7 +8,7 @@
 import { FETCH_NAMES } from '../memory/edits/repeats.ts';
 import { retrieves } from '../memory/modes/strategy.ts';
 import { type ActingStrategy, modeOf, type RetrievingStrategy } from '../memory/modes/table.ts';
-import type { UserArchiveScope } from '../memory/strategy/archive.ts';
+import type { UserArchiveScope } from '../memory/strategy/fields.ts';
 import type { BlocksRequest } from '../memory/strategy/memory-blocks.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import type { FunctionTool } from '../protocol/tools.ts';

@@ -6,7 +6,7 @@ import { pause } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
 import { wholeSummary } from '../memory/modes/strategy.ts';
 import type { SummarizeStrategy } from '../memory/modes/summarize.ts';
-import { outlineOf } from '../memory/plan/plan-view.ts';
+import { outlineOf } from '../memory/plan/plan.ts';
 import type { ReportedSummary, Warning } from '../memory/plan/report.ts';
 import { answerIdentity } from '../protocol/message-names.ts';
 import type { Call } from '../request/call.ts';

@@ -3,7 +3,7 @@ import type { TokenMeasure } from '../memory/models/facts.ts';
 import type { PlanRequest } from '../memory/modes/planned.ts';
 import { budgetsOf, summarizes, tokenMeasure } from '../memory/modes/strategy.ts';
 import { type EditingStrategy, modeOf } from '../memory/modes/table.ts';
-import { outlineOf } from '../memory/plan/plan-view.ts';
+import { outlineOf } from '../memory/plan/plan.ts';
 import type { Warning } from '../memory/plan/report.ts';
 import type { Tools } from '../memory/tokens/tokens.ts';
 import type { Call } from '../request/call.ts';

@@ -1,7 +1,7 @@
 /** What `precis replay` prints: the answer in a paragraph, then conversations. */
 import type { CourseSums } from '../../inspector/read/course.ts';
 import { NANODOLLARS } from '../../inspector/read/money.ts';
-import { dollarsIn } from '../../src/memory/money/dollars.ts';
+import { dollarsIn } from '../../src/memory/money/amounts.ts';
 
 /** A conversation, with and without a strategy. */
 export interface Replayed extends CourseSums {

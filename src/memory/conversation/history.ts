@@ -185,23 +185,8 @@ const NOTHING: Shape = { units: [], turns: [], runs: [], idle: [], requestPoints
 /** Of arrays without bonds. */
 const shapes = new KnownStates<Shape>();
 
-interface ReadShape {
-  readonly history: History;
-  readonly shape: Shape;
-  /**
-   * Whether all results that were read answer calls that were read. Any other may change the units
-   * before them.
-   */
-  readonly isPaired: boolean;
-}
-
 /** Reads the messages after the ones of a shape. */
-function readFrom(
-  known: Shape,
-  messages: readonly Message[],
-  prefixes: readonly string[],
-  echo?: Echo,
-): ReadShape {
+function readFrom(known: Shape, messages: readonly Message[], prefixes: readonly string[], echo?: Echo) {
   const from = known.requestPoints.at(-1) ?? { messages: 0, units: 0, turns: 0 };
   const reader = new Reader(known, prefixes);
   for (let index = from.messages; index < messages.length; index++) {
@@ -224,7 +209,10 @@ function readFrom(
     requestPoints,
   };
   // Without the messages, which keep the bytes of a body alive.
-  return { history, shape: { units, turns, runs, idle, requestPoints, prefixes }, isPaired };
+  const shape: Shape = { units, turns, runs, idle, requestPoints, prefixes };
+  // `isPaired`: all results that were read answer calls that were read. Any other may change the
+  // units before them.
+  return { history, shape, isPaired };
 }
 
 /** Reads one message after the other. */

@@ -146,7 +146,7 @@ export interface MessageFacts {
   said?: { readonly calls: string; readonly text: string };
   /** Of a tool output: see `contentName`. */
   outputName?: string;
-  /** See `call-outcomes.ts`. */
+  /** See `edits/purge.ts`. */
   failed?: boolean;
   written?: readonly (string | undefined)[];
   /** What it loads; empty if it loads nothing. */

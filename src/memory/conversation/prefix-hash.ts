@@ -9,6 +9,7 @@
  * before its caller sends it back; of other messages, the JSON without white space.
  */
 
+import { elementAt } from '../../lib/elements.ts';
 import { Latest } from '../../lib/latest.ts';
 import type { Message, MessageFacts } from './message.ts';
 import type { Digest } from './refs.ts';
@@ -49,4 +50,31 @@ function nextHash(before: string, message: Hashed, digest: Digest): string {
 /** The hash after one more message. @param identity of that message (see `Message.identity`) */
 export function chained(before: string, identity: string, digest: Digest): string {
   return digest(`${before} ${identity}`);
+}
+
+export interface ArchiveKey {
+  readonly key: string;
+  /** Whether the key implies the keys of all messages before it, other than the preamble. */
+  readonly chained: boolean;
+}
+
+/**
+ * The keys of all messages of an array in the conversation's archive. Linear in their number.
+ *
+ * A message's key is the hash of the prefix that it ends, so an edited or forked message is
+ * archived beside the original. The preamble is part of no prefix hash; each of its messages has
+ * its own key, made from the key before it.
+ */
+export function archiveKeys(messages: readonly Hashed[], digest: Digest): readonly ArchiveKey[] {
+  const hashes = prefixHashes(messages, digest);
+  const keys: ArchiveKey[] = [];
+  for (const [index, { role, identity }] of messages.entries()) {
+    const chained = role !== 'preamble';
+    const before = keys.at(-1)?.key ?? '';
+    keys.push({
+      chained,
+      key: chained ? elementAt(hashes, index + 1) : digest(`preamble ${before} ${identity}`),
+    });
+  }
+  return keys;
 }

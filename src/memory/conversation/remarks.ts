@@ -7,7 +7,7 @@
  * brackets, or one line that is a count with its label; after a result that has loaded a tool, a
  * short line that says so (`Tool loaded.`). Elements that quote the user are the user's. All other
  * words after results begin a turn, since a user may interrupt a run; the request of that run stays
- * with them (`running-requests.ts`). So the forms are narrow: a remark that is taken for a turn
+ * with them (`runningRequests`). So the forms are narrow: a remark that is taken for a turn
  * costs some tokens, and a user's words that are taken for a remark may be trimmed.
  */
 import type { Message } from './message.ts';

@@ -2,17 +2,14 @@
  * Compaction: replaces old tool outputs, and optionally the arguments of old calls, by
  * placeholders.
  */
-
 import { copyOf, textBytes } from '../../lib/copy.ts';
 import { elementAt } from '../../lib/elements.ts';
 import type { Cache } from '../../lib/lru.ts';
 import type { History, Output, Unit } from '../conversation/history.ts';
 import { type Content, inputsOf, jsonBytes, type Message, type ToolCall } from '../conversation/message.ts';
 import type { Digest, RefNamer } from '../conversation/refs.ts';
-import type { CompactSettings } from '../strategy/fields.ts';
+import { type CompactSettings, LONGEST_PREVIEW } from '../strategy/fields.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
-import { isEcho } from './echo.ts';
-import { type RemovalSettings, removalsUnder } from './known-removal.ts';
 import { longestDigested } from './output-digest.ts';
 import {
   label,
@@ -26,8 +23,8 @@ import {
   writeClearedInput,
   writeMarker,
 } from './placeholder.ts';
-import { type PreviewWriter, previewTokens } from './preview.ts';
-import type { Removal } from './removal.ts';
+import { MOST_TOKENS, type PreviewWriter, previewTokens } from './preview.ts';
+import { type Removal, type RemovalSettings, removalsUnder } from './removal.ts';
 
 /** What compaction needs: the array, the strategy for it, and services. */
 export interface CompactContext<Strategy extends CompactSettings = CompactSettings> {
@@ -306,7 +303,7 @@ export function remove(candidate: RemovalCandidate, context: CompactContext): Re
   if (!facts.storable) return undefined;
   if (item !== undefined && context.unedited?.has(item)) return undefined;
   const labels = { tool: label(removed.tool, digest), call: label(removed.callId, digest) };
-  if (isEcho(facts, labels, strategy, context)) return undefined;
+  if (isEcho(facts, labels, context)) return undefined;
 
   const ref = context.keep && refs && { ref: refs.name(key, () => content().text) };
   const marker: MarkerStart = { ...labels, reason: removed.reason, ...(ref || {}) };
@@ -362,4 +359,32 @@ function ownMarker(marker: Marker | undefined): Marker | undefined {
 /** Shorter by every measure: characters, bytes on the wire, tokens. */
 function isShorter(text: string, facts: Facts, counter: TokenCounter): boolean {
   return text.length < facts.length && jsonBytes(text) < facts.room && counter.marker(text) < facts.tokens;
+}
+
+/** In tokens. A marker with more text after it than twice the longest preview is not Precis's. */
+const LONGEST_ECHO = 2 * LONGEST_PREVIEW;
+/**
+ * The same for an offloaded output, with its head, its tail and a preview of up to four times the
+ * length.
+ */
+const LONGEST_OFFLOADED = 5 * LONGEST_PREVIEW;
+
+/**
+ * Whether the content is one of our placeholders, sent back: for this call, and with a ref of this
+ * tenant. If no ref can be checked, because there is no tenant or the strategy writes none, the
+ * form and the call are enough.
+ */
+function isEcho(
+  { marker, tokens }: Facts,
+  labels: Pick<Marker, 'tool' | 'call'>,
+  { counter, refs, keep, strategy }: CompactContext,
+): boolean {
+  if (!marker || marker.tool !== labels.tool || marker.call !== labels.call) return false;
+  const preview = tokens - counter.marker(writeMarker(marker));
+  const longest = marker.reason === 'offloaded' ? LONGEST_OFFLOADED : LONGEST_ECHO;
+  if (marker.ref !== undefined && preview <= longest) return refs?.owns(marker.ref) ?? true;
+  const writesRefs = keep && refs !== undefined;
+  return (
+    marker.ref === undefined && !writesRefs && preview <= (strategy.compact_preview_tokens ?? MOST_TOKENS)
+  );
 }

@@ -5,16 +5,16 @@
  * again, and is never left out (`lib/hash-table.ts`).
  */
 import { elementAt } from '../../lib/elements.ts';
+import { type Hashed, HashTable } from '../../lib/hash-table.ts';
 import type { Message, MessageFacts } from '../conversation/message.ts';
+import { REF_LENGTH } from '../conversation/refs.ts';
 import { eachLiteral, type Literal, type Take } from './literals.ts';
-import { Origins } from './origins.ts';
 
 /**
  * A ref, also inside a URL or key. Refs in a tool's output are not verified, and a view must only
  * name refs that can be fetched.
  */
 export const REF = /ref_[a-z2-7]{26}/;
-const REF_LENGTH = 30;
 
 /** A part of an output: its characters from `from` up to, but not including, `to`. */
 export interface Part {
@@ -126,4 +126,66 @@ function keepOrigins(messages: readonly Message[], from: number, origins: Origin
 
 function textsOf(message: Message): readonly string[] {
   return [...message.content().weight.texts, ...message.otherTexts()];
+}
+
+/**
+ * Literals whose first occurrence is remembered. With more, a preview may repeat a literal of an
+ * earlier message: that wastes a few tokens, while remembering more would take other requests'
+ * memory.
+ */
+const MOST_ORIGINS = 150_000;
+
+/** Literals of a text that are handed over. Of more, a preview reads the text again. */
+const MOST_NEW = 10_000;
+
+/**
+ * The first message with each literal. Of two literals with the same hash, one would be missing
+ * from a preview. A literal that the table has no room for is unknown, and may be repeated.
+ */
+export class Origins {
+  /** The number of messages that have been read. */
+  read = 0;
+  private readonly first = new HashTable();
+
+  /** Bytes of memory. */
+  get bytes(): number {
+    return this.first.bytes;
+  }
+
+  /**
+   * Reads the next message.
+   *
+   * @param texts of the message
+   * @returns the literals of its first text that no earlier message holds; undefined if there is no
+   *   room for them
+   */
+  readNext(texts: readonly string[]): readonly Literal[] | undefined {
+    const wasFull = this.isFull;
+    const fresh: Literal[] = [];
+    if (!wasFull) for (const [index, text] of texts.entries()) this.add(text, index === 0 ? fresh : []);
+    this.read++;
+    return wasFull || fresh.length > MOST_NEW ? undefined : fresh;
+  }
+
+  /** @param fresh takes the literals that are new, and one more than this many at most */
+  private add(text: string, fresh: Literal[]): void {
+    const { first, read } = this;
+    eachLiteral(
+      text,
+      (literal) => {
+        if (!this.isFull) first.add(literal, read);
+        if (fresh.length <= MOST_NEW) fresh.push(literal);
+      },
+      (literal) => first.get(literal) !== undefined,
+    );
+  }
+
+  /** The first message that holds a literal; undefined if none does, or if that is unknown. */
+  of(literal: Hashed): number | undefined {
+    return this.first.get(literal);
+  }
+
+  private get isFull(): boolean {
+    return this.first.size >= MOST_ORIGINS;
+  }
 }

@@ -6,7 +6,7 @@
  * the frontier moves, from the messages up to that request, so it stays until the next move.
  *
  * The search for the cut does not see the chosen outputs: they fill the room that it has left, and
- * a move that would not pay off with them is made without. `shown-outputs.ts` writes them; a ref is
+ * a move that would not pay off with them is made without. `shown-summary.ts` writes them; a ref is
  * the one of the output's removal, which the plan has written anyway. Whether an output may come
  * back is a fact about its message, which the isolate keeps.
  */

@@ -6,8 +6,8 @@ import { elementAt } from '../../lib/elements.ts';
 import type { Output } from '../conversation/history.ts';
 import { KnownStates } from '../conversation/known-states.ts';
 import { type CompactContext, contentName, outputRef, ownMarkerRef } from './compact.ts';
-import { isSame, type RemovalSettings } from './known-removal.ts';
 import type { MarkerReason } from './placeholder.ts';
+import { isSame, type RemovalSettings } from './removal.ts';
 
 /** The names of the tool with which a model fetches removed contents. */
 export const FETCH_NAMES = ['retrieve_ref', 'precis_retrieve_ref'] as const;

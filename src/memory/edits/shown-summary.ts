@@ -1,9 +1,13 @@
 /** A summary as it is written in a view. */
+
+import { elementAt } from '../../lib/elements.ts';
 import type { History } from '../conversation/history.ts';
+import { writeOutput, writeRehydrated } from '../conversation/rehydrated-outputs.ts';
 import { CONTINUE_LINE, SHADOW_LINE, writeBlock } from '../conversation/session-summary.ts';
 import { MESSAGE_OVERHEAD, type TokenCounter } from '../tokens/tokens.ts';
 import { headBefore, type RecapPlace, recapPlace } from './first-request.ts';
-import type { ShownOutput, ShownOutputs } from './shown-outputs.ts';
+import { type Rehydrated, type RehydratedOutput, rehydratedText } from './rehydrate.ts';
+import type { Removal } from './removal.ts';
 import type { SummarizedPrefix } from './summarize.ts';
 
 /** A summary, ready to be written. */
@@ -36,6 +40,7 @@ export interface ShownSummary {
 
 /** The text of a summary, and what its tags name. */
 export interface SummaryWords {
+  /** The block with all of them. */
   readonly text: string;
   /** The ref of the transcript, if it is known to be written. */
   readonly ref: string | undefined;
@@ -88,4 +93,47 @@ export function showSummary(
   if (!isAsked) return { ...shown, form: 'alone', tokens };
   const line = counter.marker(SHADOW_LINE) + MESSAGE_OVERHEAD;
   return { ...shown, form: 'pair', tokens: tokens + line };
+}
+
+/** An output in the view, and its removal, by which it can be fetched later. */
+export interface ShownOutput extends RehydratedOutput {
+  /** Absent if the content is not known to be written. */
+  readonly removal?: Removal;
+}
+
+/**
+ * Several outputs, ready to be written: oldest first, the block with all of them, and a key that
+ * identifies its text.
+ */
+type ShownOutputs = ReturnType<typeof showOutputs>;
+
+/**
+ * The outputs after a summary.
+ *
+ * @param removals of the plan, by which contents are written
+ * @param isWritten whether a ref's content is known to be written
+ */
+export function showOutputs(
+  { messages }: Pick<History, 'messages'>,
+  rehydrated: Rehydrated,
+  removals: readonly Removal[],
+  isWritten: (ref: string) => boolean,
+) {
+  const written = new Map<number, Removal>();
+  for (const removal of removals)
+    if (removal.kind === 'output' && removal.ref !== undefined && isWritten(removal.ref))
+      written.set(removal.message, removal);
+  const outputs = rehydrated.outputs.map((output): ShownOutput => {
+    const removal = written.get(output.message);
+    return removal ? { ...output, removal } : output;
+  });
+  const fenced = outputs.map(({ message, fence, removal }) => ({
+    message: elementAt(messages, message),
+    fence: { ...fence, ref: removal?.ref },
+  }));
+  return {
+    outputs,
+    text: writeRehydrated(fenced.map(({ message, fence }) => writeOutput(fence, rehydratedText(message)))),
+    key: JSON.stringify(fenced.map(({ message, fence }) => [message.digest, fence])),
+  };
 }

@@ -3,17 +3,18 @@
  *
  * In the replay a summary weighs as much as it may: `summary_max_tokens`, or half of what it
  * covers.
+ *
+ * Trimming: the oldest turns leave the view. If the tail has shrunk, the oldest steps of the
+ * remaining turns leave too.
  */
-
 import type { PrefixSums } from '../../lib/prefix-sums.ts';
 import { HeldTokens, heldMessages } from '../conversation/bonds.ts';
 import type { History } from '../conversation/history.ts';
 import type { CountedEcho } from '../conversation/session-summary.ts';
 import { type TokenSums, unitSums } from '../tokens/sums.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
-import { type FirstRequest, type RecapPlace, recapPlace } from './first-request.ts';
+import { type FirstRequest, type RecapPlace, type RunningRequests, recapPlace } from './first-request.ts';
 import { type Rehydrated, tokensOf } from './rehydrate.ts';
-import type { RunningRequests } from './running-requests.ts';
 
 /**
  * Tokens around a summary's text: the block's tags, the line before or after it, and the overhead
@@ -210,4 +211,27 @@ export function countedEcho({ echo, messages }: History, counter: TokenCounter):
   const weight = () => ({ texts: [rehydrated ?? ''], flat: 0 });
   const after = rehydrated ? counter.weight(`rehydrated:${messages[echo.message]?.digest}`, weight) : 0;
   return { ...echo, tokens: counter.text(text), after };
+}
+
+/** Maximum of tokens of the line in place of trimmed messages. */
+export const TRIM_LINE_TOKENS = 64;
+
+/**
+ * The messages that `auto` trims: those between the summarized prefix and the first unit that
+ * stays.
+ */
+export interface TrimmedSpan {
+  /** The first message, and the end of each segment. Every trimming move adds one. */
+  readonly from: number;
+  readonly ends: readonly number[];
+  /**
+   * Where the line goes: into the recap, or to the beginning of the first user message that stays.
+   */
+  readonly place: RecapPlace | { readonly opens: number };
+  /** All messages that leave the view, including the summary's, ascending. */
+  readonly dropped: readonly number[];
+  /** The prefix of the summary, in the form for the first unit that stays. */
+  readonly prefix: SummarizedPrefix | undefined;
+  /** Tokens that the view saves, without those saved by the summary. */
+  readonly freed: number;
 }

@@ -158,17 +158,11 @@ export function rowAsNamed<Row extends FamilyRow>(
   return longestMatch(spelling(name), rows, accepts)?.row;
 }
 
-interface Match<Row> {
-  readonly row: Row;
-  /** What comes after the family. */
-  readonly rest: string;
-}
-
 function longestMatch<Row extends FamilyRow>(
   spelled: string,
   rows: readonly Row[],
   accepts: Accepts<Row> = () => true,
-): Match<Row> | undefined {
+) {
   const { byFamily, longest } = indexOf(rows);
   for (let length = Math.min(longest, spelled.length); length > 0; length--) {
     if (!isSeam(spelled[length - 1], spelled[length])) continue;

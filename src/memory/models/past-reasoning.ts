@@ -88,10 +88,7 @@ const ROWS: readonly ReasoningRow[] = [
   ...rows(['gemini'], { terms: REQUIRED }),
 ];
 
-/** Of a model that nobody knows. */
-export const UNKNOWN_REASONING: ReasoningTerms = {};
-
 /** The terms of a model by its name. */
 export function reasoningTermsOf(model: string | undefined): ReasoningTerms {
-  return rowOfModel(model, ROWS, acceptsVersion)?.terms ?? UNKNOWN_REASONING;
+  return rowOfModel(model, ROWS, acceptsVersion)?.terms ?? {};
 }

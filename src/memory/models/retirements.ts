@@ -8,7 +8,7 @@ interface Retirement {
   readonly replacement?: string;
 }
 
-interface RetirementRow extends Retirement, FamilyRow {}
+type RetirementRow = Retirement & FamilyRow;
 
 /** https://developers.openai.com/api/docs/deprecations (read 2026-11). */
 const ROWS: readonly RetirementRow[] = [

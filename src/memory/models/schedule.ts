@@ -50,3 +50,19 @@ export interface DeployerPrice extends Pick<Rates, 'fresh' | 'cached'> {
   /** Absent: `prefix-128`. */
   readonly hits?: HitRule | undefined;
 }
+
+/**
+ * In tokens. Shorter prefixes are not cached
+ * (https://developers.openai.com/api/docs/guides/prompt-caching).
+ */
+export const LEAST_PREFIX = 1_024;
+const STEP = 128;
+
+/**
+ * The tokens that are read from the cache at best, of a prefix that it has seen
+ * (docs/money.md#would-have-been).
+ */
+export function hitsOf(rule: HitRule, prefix: number): number {
+  if (prefix < LEAST_PREFIX) return 0;
+  return rule === 'prefix-128' ? prefix - (prefix % STEP) : prefix;
+}

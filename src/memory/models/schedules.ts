@@ -143,7 +143,8 @@ export function relativePricesOf(
     written: Math.max(cached, written / fresh),
     output: output === undefined ? USUAL_PRICES.output : output / fresh,
     ...boundariesOf(hits),
-    ...(step ? { step: stepOf(step) } : {}),
+    // Only facts of the input: a receipt has a hash of them.
+    ...(step ? { step: { above: step.above, input: step.input } } : {}),
   };
 }
 
@@ -168,9 +169,4 @@ const LEAST_GOAL = 100_000;
 function boundariesOf(hits: HitRule | undefined): Pick<InputPrices, 'boundaries'> {
   if (hits === 'breakpoints-20') return { boundaries: 'ours' };
   return hits === 'marks' ? { boundaries: 'callers' } : {};
-}
-
-/** Only facts of the input: a receipt has a hash of them. */
-function stepOf({ above, input }: PriceStep): InputPrices['step'] {
-  return { above, input };
 }

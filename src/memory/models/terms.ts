@@ -1,7 +1,7 @@
 /** All that a plan knows of the model that a request names. */
 
 import { DEFAULT_WINDOW, knownWindowOf, largestInputOf, longestAnswerOf, type ModelWindow } from './facts.ts';
-import { type ReasoningTerms, reasoningTermsOf, UNKNOWN_REASONING } from './past-reasoning.ts';
+import { type ReasoningTerms, reasoningTermsOf } from './past-reasoning.ts';
 import type { DeployerPrice } from './schedule.ts';
 import { priceGoal, type RelativePrices, relativePricesOf, USUAL_PRICES } from './schedules.ts';
 
@@ -25,15 +25,6 @@ export interface ModelTerms {
   /** What the API does with the reasoning of earlier turns. */
   readonly reasoning: ReasoningTerms;
 }
-
-/** Of a model at the usual prices, of which nothing else is known. */
-export const USUAL_TERMS: ModelTerms = {
-  window: DEFAULT_WINDOW,
-  answer: undefined,
-  prices: USUAL_PRICES,
-  marks: false,
-  reasoning: UNKNOWN_REASONING,
-};
 
 /** A deployer's knowledge of models; it comes before the built-in tables. */
 export interface ModelTables {

@@ -4,18 +4,17 @@ import { elementAt } from '../../lib/elements.ts';
 import { once } from '../../lib/once.ts';
 import { answeredBefore, type History, type Output } from '../conversation/history.ts';
 import { reasoningByMessage } from '../conversation/kept-reasoning.ts';
-import { stayingRequest } from '../edits/first-request.ts';
+import { runningRequests, stayingRequest } from '../edits/first-request.ts';
 import { oldReasoning } from '../edits/old-reasoning.ts';
 import type { Removal } from '../edits/removal.ts';
-import { runningRequests } from '../edits/running-requests.ts';
 import { countedEcho, coveredMessages } from '../edits/summarize.ts';
 import { Floor } from '../replay/floor.ts';
 import type { Replay } from '../replay/frontier.ts';
 import { replayOn } from '../replay/known-replay.ts';
 import { PhaseView } from '../replay/phase-view.ts';
 import { PhaseMover } from '../replay/phases.ts';
+import { refillsOf } from '../replay/prefix-cursor.ts';
 import { frontierUnit } from '../replay/rule.ts';
-import type { EarlyLeaving } from '../replay/seen-outputs.ts';
 import { canRetrieve } from '../strategy/fields.ts';
 import { mostFitting } from '../tokens/fitting.ts';
 import { sumsWithout, type TokenSums } from '../tokens/sums.ts';
@@ -25,7 +24,6 @@ import { mediaOfUnit, withinBytes } from './byte-limit.ts';
 import { compactContext } from './compact.ts';
 import type { MemoryMode, ReplayRequest } from './mode.ts';
 import type { NextNeeds, PlanContext, Planned, PlanRequest } from './planned.ts';
-import { refillsOf } from './refills.ts';
 import { above, readingTail } from './tails.ts';
 
 /** Answers after which an output over `offload_min_tokens` may leave (docs/benchmark.md). */
@@ -36,17 +34,18 @@ const REQUESTS_AHEAD = 2;
 
 export const auto = {
   schema,
-  edits: true,
   contradiction,
   keepsContents: () => true,
   retrieves: (strategy: AutoStrategy, hasTools: boolean) => canRetrieve(strategy, hasTools),
   hidesRefs: true,
   summaryFacts: ({ incremental }: AutoStrategy) => [incremental],
   replayed: {
-    turnsDue: ({ compact_trigger_turns }: AutoStrategy) => above(compact_trigger_turns),
-    stepsDue: ({ compact_trigger_steps }: AutoStrategy) => above(compact_trigger_steps),
-    messagesDue: ({ max_messages }: AutoStrategy) => max_messages,
-    turnsLossy: ({ context_limit }: AutoStrategy) => context_limit,
+    triggers: (strategy: AutoStrategy) => ({
+      turnsDue: above(strategy.compact_trigger_turns),
+      turnsLossy: strategy.context_limit,
+      stepsDue: above(strategy.compact_trigger_steps),
+      messagesDue: strategy.max_messages,
+    }),
     tail: (strategy: AutoStrategy) => readingTail(keptTurns(strategy), strategy),
     isReversible: ({ compact_offload }: AutoStrategy) => compact_offload,
     paysOff: true,
@@ -64,12 +63,6 @@ function mayOffload(strategy: AutoStrategy, { messages, requestPoints }: History
   return messages.some(({ bytes }, index) => bytes > (index < seen ? most : atSight));
 }
 
-/** When large outputs leave early. */
-function earlyLeaving(strategy: AutoStrategy, edits: AutoEdits): EarlyLeaving {
-  const keepsTail = strategy.compact_keep_steps !== undefined || keptTurns(strategy) !== undefined;
-  return { outputs: edits.largeOutputs(), answers: ANSWERS_TO_LEAVE, keepsTail };
-}
-
 function planAuto(strategy: AutoStrategy, request: ReplayRequest, context: PlanContext): Planned {
   const { history, rule, sums, retrieval = false, closed = [], terms, inView, reasoning } = request;
   const first = stayingRequest(strategy, history, rule, sums);
@@ -80,6 +73,7 @@ function planAuto(strategy: AutoStrategy, request: ReplayRequest, context: PlanC
   const isWhole = seenAt(history, closed);
   const edits = new AutoEdits(contents, most, first?.message, old, isWhole);
   const sent = sumsWith(edits.atSight, sums);
+  const keepsTail = strategy.compact_keep_steps !== undefined || keptTurns(strategy) !== undefined;
   const settings = {
     shrinks: rule.keepSteps !== undefined,
     // Nothing is to be saved by waiting, and the budget is the machine's.
@@ -98,7 +92,7 @@ function planAuto(strategy: AutoStrategy, request: ReplayRequest, context: PlanC
     running: runningRequests(strategy, history, rule, sums, first),
     boundaries: terms.prices.boundaries && (terms.marks ? ('marked' as const) : ('unmarked' as const)),
     unsure: strategy.offload_digest === 'model' ? edits.unsure() : undefined,
-    early: retrieval ? earlyLeaving(strategy, edits) : undefined,
+    early: retrieval ? { outputs: edits.largeOutputs(), answers: ANSWERS_TO_LEAVE, keepsTail } : undefined,
     fresh: retrieval
       ? { budget: Math.min(rule.hard ?? rule.window, rule.window), window: rule.window }
       : undefined,

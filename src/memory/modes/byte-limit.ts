@@ -10,6 +10,7 @@
 import { elementAt } from '../../lib/elements.ts';
 import { PrefixSums } from '../../lib/prefix-sums.ts';
 import type { History } from '../conversation/history.ts';
+import type { Message } from '../conversation/message.ts';
 import { type CompactContext, compactOutput } from '../edits/compact.ts';
 import { removeMedia } from '../edits/media.ts';
 import { freedBy, type Removal } from '../edits/removal.ts';
@@ -53,20 +54,22 @@ export function withinBytes(
 ): Planned {
   if (limit === undefined) return planned;
   const most = TAKEN * limit;
-  const view = new BytesInView(planned, history);
+  const view = bytesInView(planned, history);
   const before = toolBytes + view.ofArray;
-  const replayed = new MediaReplay(history, view, mediaOf);
+  const move = mediaReplay(history, (unit) => mediaOf(unit).filter(view.has));
   const segments: (readonly Removal[])[] = [];
   const moves: number[] = [];
+  let freed = 0;
   for (const [index, point] of history.requestPoints.entries()) {
-    const size = toolBytes + view.at(point.messages) - replayed.freed;
+    const size = toolBytes + view.ofView.before(point.messages) - freed;
     if (size <= most) continue;
-    const made = replayed.move(index, size - limit * FILLED_UP_TO);
+    const made = move(index, size - limit * FILLED_UP_TO);
     if (made.length === 0) continue;
+    freed += made.reduce((sum, removal) => sum + savedBy(removal), 0);
     segments.push(made);
     moves.push(point.messages);
   }
-  const after = toolBytes + view.at(history.messages.length) - replayed.freed;
+  const after = toolBytes + view.ofView.total - freed;
   if (segments.length === 0 && after <= most) return planned;
   const { replay } = planned;
   const movedAt = moves.at(-1) ?? 0;
@@ -84,85 +87,59 @@ export function withinBytes(
   };
 }
 
-/** The bytes of the view of a plan, by the number of its messages. */
-class BytesInView {
-  /** Of the messages of the array. */
-  readonly ofArray: number;
-  private readonly removed: ReadonlyMap<number, readonly Removal[]>;
-  private readonly dropped: ReadonlySet<number>;
-  private readonly sums: PrefixSums;
-
-  constructor({ segments, dropped }: Planned, { messages }: History) {
-    this.dropped = new Set(dropped);
-    this.removed = Map.groupBy(segments.flat(), ({ message }) => message);
-    this.ofArray = messages.reduce((sum, { bytes }) => sum + bytes, 0);
-    const left = messages.map(({ bytes }, index) => {
-      const saved = (this.removed.get(index) ?? []).reduce((sum, removal) => sum + savedBy(removal), 0);
-      return this.dropped.has(index) ? 0 : Math.max(0, bytes - saved);
-    });
-    this.sums = new PrefixSums(left);
-  }
-
-  at(messages: number): number {
-    return this.sums.before(messages);
-  }
-
-  /** Whether a content is in the view. */
-  has({ kind, message, call }: Removal): boolean {
-    const same = this.removed.get(message) ?? [];
-    return !this.dropped.has(message) && !same.some((one) => one.kind === kind && one.call === call);
-  }
+/** The bytes of the view of a plan. */
+function bytesInView({ segments, dropped }: Planned, { messages }: History) {
+  const left = new Set(dropped);
+  const removed = Map.groupBy(segments.flat(), ({ message }) => message);
+  const bytesLeft = ({ bytes }: Message, index: number): number => {
+    const saved = (removed.get(index) ?? []).reduce((sum, removal) => sum + savedBy(removal), 0);
+    return left.has(index) ? 0 : Math.max(0, bytes - saved);
+  };
+  return {
+    ofArray: messages.reduce((sum, { bytes }) => sum + bytes, 0),
+    ofView: new PrefixSums(messages.map(bytesLeft)),
+    /** Whether a content is in the view. */
+    has({ kind, message, call }: Removal): boolean {
+      const same = removed.get(message) ?? [];
+      return !left.has(message) && !same.some((one) => one.kind === kind && one.call === call);
+    },
+  };
 }
 
 function savedBy({ bytes, replacement }: Removal): number {
   return bytes - utf8.encode(replacement).length;
 }
 
-/** The media that leave at successive request points. */
-class MediaReplay {
-  /** Bytes that have left with them. */
-  freed = 0;
-  private readonly history: History;
-  private readonly view: BytesInView;
-  private readonly mediaOf: (unit: number) => readonly Removal[];
+/**
+ * Lets media leave at successive request points.
+ *
+ * @param mediaOf the media of a unit that are in the view
+ * @returns called with the index of a request point, and the bytes that are to leave there
+ */
+function mediaReplay(
+  { units, turns, requestPoints }: History,
+  mediaOf: (unit: number) => readonly Removal[],
+): (index: number, enough: number) => readonly Removal[] {
   /** Those that may leave, oldest first, with their unit. */
-  private waiting: { readonly unit: number; readonly removal: Removal }[] = [];
+  let waiting: { readonly unit: number; readonly removal: Removal }[] = [];
   /** The first unit whose media are not among them yet. */
-  private next = 0;
-
-  constructor(history: History, view: BytesInView, mediaOf: (unit: number) => readonly Removal[]) {
-    this.history = history;
-    this.view = view;
-    this.mediaOf = mediaOf;
-  }
-
-  /** @param enough bytes that are to leave at this request point */
-  move(index: number, enough: number): readonly Removal[] {
-    const { requestPoints, turns } = this.history;
+  let next = 0;
+  return (index, enough) => {
     // The request before has sent these, and the model has answered.
     const seen = requestPoints[index - 1]?.messages ?? 0;
-    this.find(seen);
+    for (; next < units.length && elementAt(units, next).first < seen; next++)
+      for (const removal of mediaOf(next)) waiting.push({ unit: next, removal });
     // The current request keeps its media.
     const asking = turns[elementAt(requestPoints, index).turns - 1] ?? 0;
     const made: Removal[] = [];
     let left = enough;
-    this.waiting = this.waiting.filter(({ unit, removal }) => {
+    waiting = waiting.filter(({ unit, removal }) => {
       const stays = removal.message >= seen || (removal.kind === 'part' && unit >= asking);
       if (stays || left <= 0) return true;
       left -= savedBy(removal);
-      this.freed += savedBy(removal);
       made.push(removal);
       return false;
     });
     return made;
-  }
-
-  private find(seen: number): void {
-    const { units } = this.history;
-    for (; this.next < units.length && elementAt(units, this.next).first < seen; this.next++) {
-      const unit = this.next;
-      const media = this.mediaOf(unit).filter((removal) => this.view.has(removal));
-      this.waiting.push(...media.map((removal) => ({ unit, removal })));
-    }
-  }
+  };
 }

@@ -10,8 +10,6 @@ import type { Budgets, PlanContext, Planned, PlanRequest } from './planned.ts';
 export interface MemoryMode<Strategy, Acting = unknown> {
   /** Strict: unknown fields are refused. */
   readonly schema: z.ZodObject;
-  /** Whether the mode edits views. Such a mode has the fields `editing`. */
-  readonly edits: boolean;
   /** Whether requests are forwarded unchanged, whatever the upstream. */
   readonly passesThrough?: true;
   /** Finds fields that contradict each other. */
@@ -46,14 +44,8 @@ export interface MemoryMode<Strategy, Acting = unknown> {
 export interface ReplayedMode<Strategy> {
   /** Whether the frontier slides by default. Absent: it jumps. */
   slides?(strategy: Strategy): boolean;
-  /** See `ReplayRule`. */
-  turnsDue(strategy: Strategy): number | undefined;
-  /** See `ReplayRule`. */
-  turnsLossy?(strategy: Strategy): number | undefined;
-  /** See `ReplayRule`. */
-  stepsDue?(strategy: Strategy): number | undefined;
-  /** See `ReplayRule`. */
-  messagesDue?(strategy: Strategy): number | undefined;
+  /** The triggers that count. */
+  triggers(strategy: Strategy): CountTriggers;
   tail(strategy: Strategy): Tail;
   /**
    * Whether it loses nothing if contents can be stored. Only then does it act on a soft budget.
@@ -66,6 +58,9 @@ export interface ReplayedMode<Strategy> {
   mayActEarly?(strategy: Strategy, request: PlanRequest, window: number): boolean;
   plan(strategy: Strategy, request: ReplayRequest, context: PlanContext): Planned;
 }
+
+/** See `ReplayRule`. */
+type CountTriggers = Pick<ReplayRule, 'turnsDue' | 'turnsLossy' | 'stepsDue' | 'messagesDue'>;
 
 /** The recent units that no edit touches. */
 export type Tail = Pick<ReplayRule, 'keepTurns' | 'keepSteps' | 'smallSteps' | 'stops' | 'whole'>;

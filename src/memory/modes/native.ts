@@ -2,8 +2,7 @@
  * `native`: the upstream's own compaction. If it has none, a summary of the prefix is used instead.
  */
 import * as z from 'zod';
-import { archiveField } from '../strategy/archive.ts';
-import { cacheMarks, upstreamApi } from '../strategy/fields.ts';
+import { archiveField, cacheMarks, upstreamApi } from '../strategy/fields.ts';
 import type { MemoryMode } from './mode.ts';
 import type { NoneStrategy } from './none.ts';
 import { type SummarizeStrategy, summarize } from './summarize.ts';
@@ -20,7 +19,6 @@ type NativeStrategy = z.output<typeof schema>;
 
 export const native = {
   schema,
-  edits: false,
   actsAs: (
     { compact_threshold, cache_marks }: NativeStrategy,
     upstreamCompacts: boolean,

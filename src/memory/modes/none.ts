@@ -1,7 +1,6 @@
 /** `none`: requests are forwarded unchanged. */
 import * as z from 'zod';
-import { archiveField } from '../strategy/archive.ts';
-import { cacheMarks, upstreamApi } from '../strategy/fields.ts';
+import { archiveField, cacheMarks, upstreamApi } from '../strategy/fields.ts';
 import type { MemoryMode } from './mode.ts';
 
 const schema = z.strictObject({
@@ -13,4 +12,4 @@ const schema = z.strictObject({
 
 export type NoneStrategy = z.output<typeof schema>;
 
-export const none = { schema, edits: false, passesThrough: true } as const satisfies MemoryMode<NoneStrategy>;
+export const none = { schema, passesThrough: true } as const satisfies MemoryMode<NoneStrategy>;

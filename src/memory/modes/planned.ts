@@ -6,8 +6,7 @@ import type { ContentFacts } from '../edits/compact.ts';
 import type { WrittenPreviews } from '../edits/preview.ts';
 import type { Removal } from '../edits/removal.ts';
 import type { ShownSummary, SummaryWords } from '../edits/shown-summary.ts';
-import type { SummarizedPrefix } from '../edits/summarize.ts';
-import type { TrimmedSpan } from '../edits/trim.ts';
+import type { SummarizedPrefix, TrimmedSpan } from '../edits/summarize.ts';
 import type { TokenMeasure } from '../models/facts.ts';
 import type { ModelTerms } from '../models/terms.ts';
 import type { Replay } from '../replay/frontier.ts';
@@ -22,8 +21,6 @@ export interface PlanRequest {
   readonly terms: ModelTerms;
   /** How tokens are counted. Absent: a count is at most the number of bytes. */
   readonly measure?: TokenMeasure;
-  /** Tokens of the tool definitions. */
-  readonly toolTokens: number;
   /** The caller's limit for the answer in tokens, or 0 without one. */
   readonly answerTokens: number;
   /** All triggers count as met. */
@@ -101,8 +98,28 @@ export interface PlanContext {
   readonly unedited?: ReadonlySet<string> | undefined;
 }
 
-export interface Planned extends ViewNeeds {
+/** A plan, with what it needs from storage for its view, and for the next move. */
+export interface Planned {
   readonly replay: Replay;
+  /**
+   * Contents to be written, since placeholders replace them. Grouped by segment: the units between
+   * two frontiers.
+   */
+  readonly segments: readonly (readonly Removal[])[];
+  /**
+   * The messages whose outputs no earlier request can have offloaded, where a digest may replace
+   * them. Only these get one: any other shows what it has shown before. Absent: none has a digest.
+   */
+  readonly newlyOffloaded?: ReadonlySet<number>;
+  /** The messages to be summarized. */
+  readonly prefix?: SummarizedPrefix;
+  /** The messages to be trimmed. They stay if their transcript is not known to be written. */
+  readonly trimmed?: TrimmedSpan;
+  /**
+   * What the next move will need. No view depends on it, so it is computed when it is first asked
+   * for, after the answer. Absent in modes that prepare nothing.
+   */
+  readonly ahead?: () => NextNeeds;
   /** Messages that leave the view, ascending. */
   readonly dropped: readonly number[];
   /** Contents that were asked for again after they had left the view. Absent if there are none. */
@@ -143,29 +160,6 @@ interface LeftThinking {
 export interface BudgetExceeded {
   readonly tokens: number;
   readonly budget: number;
-}
-
-/** What a plan needs from storage for its view, and for the next move. */
-interface ViewNeeds {
-  /**
-   * Contents to be written, since placeholders replace them. Grouped by segment: the units between
-   * two frontiers.
-   */
-  readonly segments: readonly (readonly Removal[])[];
-  /**
-   * The messages whose outputs no earlier request can have offloaded, where a digest may replace
-   * them. Only these get one: any other shows what it has shown before. Absent: none has a digest.
-   */
-  readonly newlyOffloaded?: ReadonlySet<number>;
-  /** The messages to be summarized. */
-  readonly prefix?: SummarizedPrefix;
-  /** The messages to be trimmed. They stay if their transcript is not known to be written. */
-  readonly trimmed?: TrimmedSpan;
-  /**
-   * What the next move will need. No view depends on it, so it is computed when it is first asked
-   * for, after the answer. Absent in modes that prepare nothing.
-   */
-  readonly ahead?: () => NextNeeds;
 }
 
 /** What may be stored and made ahead of the next move. */

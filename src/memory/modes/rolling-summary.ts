@@ -15,11 +15,12 @@ import {
   coveredMessages,
   Prefixes,
   type SummarizedPrefix,
+  TRIM_LINE_TOKENS,
+  type TrimmedSpan,
 } from '../edits/summarize.ts';
-import { TRIM_LINE_TOKENS, type TrimmedSpan } from '../edits/trim.ts';
 import type { Replay } from '../replay/frontier.ts';
+import type { Trigger } from '../replay/reasons.ts';
 import { frontierUnit } from '../replay/rule.ts';
-import type { Trigger } from '../replay/trigger.ts';
 import { count, editing, seconds, summary, summaryTokens } from '../strategy/fields.ts';
 import { type TokenSums, unitSums } from '../tokens/sums.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
@@ -47,7 +48,6 @@ export type RollingStrategy = z.output<typeof schema>;
 
 export const rollingSummary = {
   schema,
-  edits: true,
   keepsContents: () => true,
   summaryFacts: ({ rolling_window_size, full_zone_turns, include_trajectory_digest }: RollingStrategy) => [
     rolling_window_size,

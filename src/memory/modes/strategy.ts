@@ -82,7 +82,7 @@ export function parseStrategy(input: unknown): Result<MemoryStrategy, StrategyFa
 
 /** Whether the strategy edits the view. */
 export function edits(strategy: MemoryStrategy): strategy is EditingStrategy {
-  return modeOf(strategy).edits;
+  return modeOf(strategy).replayed !== undefined || recalls(strategy);
 }
 
 /**
@@ -189,8 +189,7 @@ export function budgetsOf(strategy: EditingStrategy, terms: ModelTerms): Budgets
 export function waitsForWindow(strategy: EditingStrategy): boolean {
   const { replayed } = modeOf(strategy);
   if (!replayed || hasBudget(strategy)) return false;
-  const { turnsDue, turnsLossy, stepsDue, messagesDue } = replayed;
-  return [turnsDue, turnsLossy, stepsDue, messagesDue].every((due) => due?.(strategy) === undefined);
+  return Object.values(replayed.triggers(strategy)).every((due) => due === undefined);
 }
 
 /**

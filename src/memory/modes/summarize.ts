@@ -1,17 +1,15 @@
 /** `summarize`: a summary replaces the oldest turns. */
 import * as z from 'zod';
-import { stayingRequest } from '../edits/first-request.ts';
-import { settingsOf } from '../edits/known-removal.ts';
-import { runningRequests } from '../edits/running-requests.ts';
+import { runningRequests, stayingRequest } from '../edits/first-request.ts';
+import { settingsOf } from '../edits/removal.ts';
 import { countedEcho, coveredMessages, Prefixes } from '../edits/summarize.ts';
 import { CursorMover } from '../replay/cursor-mover.ts';
 import { replayOn } from '../replay/known-replay.ts';
-import { PrefixCursor } from '../replay/prefix-cursor.ts';
+import { PrefixCursor, refillsOf } from '../replay/prefix-cursor.ts';
 import { frontierUnit } from '../replay/rule.ts';
 import { editing, summarizing, tailFault } from '../strategy/fields.ts';
 import type { MemoryMode, ReplayRequest } from './mode.ts';
 import type { PlanContext, Planned } from './planned.ts';
-import { refillsOf } from './refills.ts';
 import { turnTail } from './tails.ts';
 
 const schema = z.strictObject({
@@ -24,13 +22,14 @@ export type SummarizeStrategy = z.output<typeof schema>;
 
 export const summarize = {
   schema,
-  edits: true,
   contradiction: (strategy: SummarizeStrategy) => tailFault(strategy, 'keep_last_n_turns', 'context_limit'),
   keepsContents: () => true,
   summaryFacts: ({ incremental }: SummarizeStrategy) => [incremental],
   replayed: {
-    turnsDue: ({ context_limit }: SummarizeStrategy) => context_limit,
-    messagesDue: ({ max_messages }: SummarizeStrategy) => max_messages,
+    triggers: ({ context_limit, max_messages }: SummarizeStrategy) => ({
+      turnsDue: context_limit,
+      messagesDue: max_messages,
+    }),
     tail: ({ keep_last_n_turns, context_limit }: SummarizeStrategy) =>
       turnTail(keep_last_n_turns, context_limit),
     plan: planSummarize,

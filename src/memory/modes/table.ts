@@ -28,7 +28,8 @@ type StrategyWith<Trait> = {
 }[Mode];
 
 export type MemoryStrategy = { [Name in Mode]: StrategyOf<Name> }[Mode];
-export type EditingStrategy = StrategyWith<{ readonly edits: true }>;
+/** Of a mode that edits views, which has the fields `editing`. */
+export type EditingStrategy = StrategyWith<{ readonly replayed: unknown }> | RecallingStrategy;
 /** A strategy whose view is planned around a memory that is ready. */
 export type RecallingStrategy = StrategyWith<{ readonly recalled: unknown }>;
 /** A strategy whose summaries a model writes. */

@@ -3,7 +3,7 @@
 import * as z from 'zod';
 import { HeldTokens, heldMessages } from '../conversation/bonds.ts';
 import { goesWithSteps, type History, messagesOf } from '../conversation/history.ts';
-import { settingsOf } from '../edits/known-removal.ts';
+import { settingsOf } from '../edits/removal.ts';
 import { CursorMover } from '../replay/cursor-mover.ts';
 import { replayOn } from '../replay/known-replay.ts';
 import type { Effect } from '../replay/mover.ts';
@@ -27,11 +27,12 @@ type TrimStrategy = z.output<typeof schema>;
 
 export const trim = {
   schema,
-  edits: true,
   contradiction: (strategy: TrimStrategy) => tailFault(strategy, 'keep_last_n_turns', 'max_turns'),
   replayed: {
-    turnsDue: ({ max_turns }: TrimStrategy) => max_turns,
-    messagesDue: ({ max_messages }: TrimStrategy) => max_messages,
+    triggers: ({ max_turns, max_messages }: TrimStrategy) => ({
+      turnsDue: max_turns,
+      messagesDue: max_messages,
+    }),
     tail: ({ keep_last_n_turns, max_turns }: TrimStrategy) => turnTail(keep_last_n_turns, max_turns),
     plan: planTrim,
   },

@@ -3,8 +3,7 @@
  * so every published price is a whole number of them, and sums are exact.
  */
 import type { Rates, Schedule } from '../models/schedule.ts';
-import type { PricedTokens } from './bill-schema.ts';
-import type { TokenUsage } from './usage-schema.ts';
+import type { PricedTokens, TokenUsage } from './bill-schema.ts';
 
 /** A billionth of a US dollar, as an integer: ten million of them are a cent. */
 export type Nanodollars = number;
@@ -78,4 +77,25 @@ export function summarizerAmount(
   const cached = Math.min(usage.cached_tokens ?? 0, input);
   const written = Math.min(usage.cache_write_tokens ?? 0, input - cached);
   return amountOf({ fresh: input - cached - written, cached, written, output }, schedule);
+}
+
+const NANO_IN_DOLLAR = 1_000_000_000;
+
+export function nanodollarsOf(dollars: number): Nanodollars {
+  return Math.round(dollars * NANO_IN_DOLLAR);
+}
+
+export function dollarsOf(amount: Nanodollars): number {
+  return amount / NANO_IN_DOLLAR;
+}
+
+/**
+ * In words, with the digits that matter: `$1,204`, `$41.20`, `$0.02`, `under $0.01`, `$0`. The sign
+ * is left to the sentence.
+ */
+export function dollarsIn(amount: Nanodollars): string {
+  const value = Math.abs(dollarsOf(amount));
+  if (value >= 99.995) return `$${Math.round(value).toLocaleString('en')}`;
+  if (value === 0) return '$0';
+  return value < 0.01 ? 'under $0.01' : `$${value.toFixed(2)}`;
 }

@@ -5,12 +5,10 @@
  * Null is "not known", never 0. A bill exists if the model's price is known; each amount in it is
  * known if everything that it is made of is.
  */
-
 import { plus } from '../../lib/sums.ts';
-import type { Schedule } from '../models/schedule.ts';
+import { hitsOf, type Schedule } from '../models/schedule.ts';
 import { amountOf, type BilledTokens, inputOf, type Nanodollars, NO_TOKENS, ratesAt } from './amounts.ts';
-import type { Bill, PricedTokens, RunUsage, Saving } from './bill-schema.ts';
-import { hitsOf } from './cache-hits.ts';
+import type { Bill, PotentialBill, PricedTokens, RunUsage, Saving } from './bill-schema.ts';
 
 /** Our counts of a request, in tokens. All of them have the tools, and Precis's in them. */
 interface CountedView {
@@ -23,13 +21,9 @@ interface CountedView {
 }
 
 /** The latest request of the conversation whose usage is known. */
-interface EarlierRequest {
+interface EarlierRequest extends Pick<BillStanding, 'input' | 'keptMs'> {
   /** Milliseconds from that request to this one. */
   readonly ago: number;
-  /** Input tokens of its first call, as the upstream counted them. */
-  readonly input: number;
-  /** See `BilledRequest`. */
-  readonly keptMs?: number | undefined;
 }
 
 export interface BilledRequest {
@@ -101,7 +95,7 @@ export function billOf(request: BilledRequest): Bill | null {
 }
 
 /** A usage with the cache writes of the vendor's rule, where the upstream reports none. */
-export function withWrites(
+function withWrites(
   usage: RunUsage,
   { writes }: { readonly writes?: number | undefined },
   { fresh, written, hits }: Schedule,
@@ -278,4 +272,95 @@ function freshAmount(tokens: number, rate: number): Nanodollars {
   const amount = Math.round(tokens * rate * 1_000);
   // Not -0, which JSON writes as 0.
   return amount === 0 ? 0 : amount;
+}
+
+/** A request that is to be billed, but for what its conversation knows. */
+export type BillOrder = Omit<BilledRequest, 'earlier' | 'savedBefore'>;
+
+/** What the next bill needs of the requests before it. */
+export interface BillStanding {
+  /** When the latest request with a known usage came, in milliseconds since 1970. */
+  readonly at: number;
+  /** Input tokens of its first call, as the upstream counted them. */
+  readonly input: number;
+  /** See `BilledRequest`. */
+  readonly keptMs?: number;
+  /** The most tokens that a request has saved (`Bill.gross.tokens`). */
+  readonly saved: number;
+}
+
+/**
+ * The bill of the next request of a conversation, with what it leaves to the one after it.
+ *
+ * @param before null for the first request
+ * @param at when the request came, in milliseconds since 1970
+ */
+export function nextBill(
+  before: BillStanding | null,
+  order: BillOrder,
+  at: number,
+): { readonly bill: Bill | null; readonly standing: BillStanding | null } {
+  const saved = before?.saved ?? 0;
+  // It may have come before the latest: isolates send their events in turn.
+  const earlier = before && { ...before, ago: Math.max(0, at - before.at) };
+  const bill = billOf({ ...order, earlier, savedBefore: saved });
+  const input = order.calls[0]?.input;
+  if (typeof input !== 'number') return { bill, standing: before };
+  const { keptMs } = order;
+  const now = { at, input, ...(keptMs === undefined ? {} : { keptMs }) };
+  const latest = before && before.at > at ? before : now;
+  return { bill, standing: { ...latest, saved: Math.max(saved, bill?.gross?.tokens ?? 0) } };
+}
+
+/** A request that was only observed. */
+export interface ObservedRequest extends Pick<BilledRequest, 'schedule' | 'writes'> {
+  readonly usage: RunUsage | null;
+  /** Our counts of the array and of the view; null if nothing was counted. */
+  readonly view: Pick<CountedView, 'before' | 'after'> | null;
+  /** Whether the frontier would have moved. */
+  readonly moved: boolean;
+  /** Whether the view would have had a summary. */
+  readonly summarized: boolean;
+}
+
+/**
+ * The bill of a request that was only observed: what its array has cost, and what the view would
+ * have cost (docs/money.md#observing). It is `billOf` with both sides exchanged. Null if there is
+ * no price.
+ */
+export function potentialBill({
+  schedule,
+  usage,
+  writes,
+  view,
+  moved,
+  summarized,
+}: ObservedRequest): PotentialBill | null {
+  if (!schedule) return null;
+  const whole = usage && withWrites(usage, { writes }, schedule);
+  const array = whole && billedTokens(whole, schedule);
+  const sent = array && priced(array, schedule);
+  const shown = array && view && view.before > 0 ? viewOf(array, view, moved) : null;
+  const would_be = shown && priced(shown, schedule);
+  const hasSummary = moved && summarized;
+  const net = sent && would_be && !hasSummary ? sent.amount - would_be.amount : null;
+  const about = array && whole !== usage ? { about: true as const } : {};
+  return { unit: 'nanodollars', family: schedule.family, ...about, sent, would_be, net };
+}
+
+/**
+ * The tokens of the view. What was removed lies before the frontier, and so in the part that the
+ * cache has. A view that has just moved is read from the cache as far as nobody knows: not at all.
+ */
+function viewOf(
+  array: BilledTokens,
+  { before, after }: { before: number; after: number },
+  moved: boolean,
+): BilledTokens {
+  if (before === after) return array;
+  const input = Math.round((inputOf(array) * after) / before);
+  const cached = moved ? 0 : Math.min(input, Math.max(0, array.cached - (inputOf(array) - input)));
+  const uncached = array.fresh + array.written;
+  const written = uncached === 0 ? 0 : Math.round(((input - cached) * array.written) / uncached);
+  return { fresh: input - cached - written, cached, written, output: array.output };
 }

@@ -2,14 +2,11 @@
  * Why an answer has read clearly less from the vendor's cache than the request before it had left
  * there: one cause (docs/money.md#misses). Pure.
  */
-import { leastCachedPrompt } from '../models/least-cached.ts';
-import type { Schedule } from '../models/schedule.ts';
-import type { Change } from '../replay/change.ts';
+import { leastCachedPrompt } from '../models/prompt-caches.ts';
+import { hitsOf, LEAST_PREFIX, type Schedule } from '../models/schedule.ts';
+import { type Change, causeOfPart, type VendorVerdict } from '../replay/change.ts';
 import type { CacheMiss } from '../replay/change-schema.ts';
-import { causeOfPart, type VendorVerdict } from '../replay/vendor-verdict.ts';
-import { billedTokens, lostAmount } from './bill.ts';
-import { hitsOf, LEAST_PREFIX } from './cache-hits.ts';
-import type { BillOrder } from './running-bill.ts';
+import { type BillOrder, billedTokens, lostAmount } from './bill.ts';
 
 /** What decides a miss, beside the request before. */
 export interface PricedRequest {

@@ -1,8 +1,7 @@
 /** What a caller of the deployer's account may spend (docs/operating.md#budgets-and-limits). */
-import type { z } from 'zod';
+import * as z from 'zod';
 import type { Immutable } from '../../lib/immutable.ts';
-import type { Nanodollars } from './amounts.ts';
-import type { callerLimitsSchema } from './caller-schema.ts';
+import { name } from '../shapes.ts';
 
 export type CallerLimits = Immutable<z.output<typeof callerLimitsSchema>>;
 
@@ -55,12 +54,34 @@ export function modelFault(
   return hasPrice || !hasBudget(limits) || limits.unpriced_models === 'allow' ? undefined : 'price';
 }
 
-const NANO_IN_DOLLAR = 1_000_000_000;
+export const CALLER_STATES = ['active', 'disabled', 'deleted'] as const;
+export type CallerState = (typeof CALLER_STATES)[number];
 
-export function nanodollarsOf(dollars: number): Nanodollars {
-  return Math.round(dollars * NANO_IN_DOLLAR);
-}
+/** In dollars. Sums of amounts stay exact far beyond it. */
+const HIGHEST_BUDGET = 1_000_000;
+const MOST_A_MINUTE = 1_000_000_000;
+const MOST_MODELS = 100;
 
-export function dollarsOf(amount: Nanodollars): number {
-  return amount / NANO_IN_DOLLAR;
-}
+const budget = z.number().nonnegative().max(HIGHEST_BUDGET);
+const aMinute = z.int().nonnegative().max(MOST_A_MINUTE);
+
+export const callerLimitsSchema = z.strictObject({
+  usd_per_day: budget.exactOptional().describe('In dollars, in a day of UTC.'),
+  usd_per_month: budget.exactOptional().describe('In dollars, in a month of UTC.'),
+  tokens_per_minute: aMinute.exactOptional().describe('Input and output, in any 60 seconds.'),
+  requests_per_minute: aMinute.exactOptional().describe('In any 60 seconds.'),
+  models: z
+    .array(z.string().min(1).max(200))
+    .max(MOST_MODELS)
+    .exactOptional()
+    .describe(
+      'The models that may be used; one that ends with `*` means all names that begin with the rest.',
+    ),
+  unpriced_models: z
+    .enum(['refuse', 'allow'])
+    .exactOptional()
+    .describe(
+      'With a budget in dollars: whether a model without a known price may be used. Default: `refuse`.',
+    ),
+});
+name(callerLimitsSchema, 'CallerLimits');

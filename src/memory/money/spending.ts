@@ -8,11 +8,10 @@
  */
 import { DAY_MS, dayOf, monthOf } from '../../lib/utc-time.ts';
 import type { Schedule } from '../models/schedule.ts';
-import { amountOf, type Nanodollars } from './amounts.ts';
+import { amountOf, type Nanodollars, nanodollarsOf } from './amounts.ts';
 import { billedTokens } from './bill.ts';
-import type { RunUsage } from './bill-schema.ts';
-import { type CallerLimits, type CountedLimit, nanodollarsOf } from './caller-limits.ts';
-import type { TokenUsage } from './usage-schema.ts';
+import type { RunUsage, TokenUsage } from './bill-schema.ts';
+import type { CallerLimits, CountedLimit } from './caller-limits.ts';
 
 /** Tokens of one call: what a limit per minute counts, and what they cost. */
 export interface Spend {

@@ -4,7 +4,7 @@
  * hand: opencode v2.3.2, #64542 and #64544, 2026-11). Usages show it: the cached tokens end before
  * the preamble does.
  */
-import { hitsOf } from './cache-hits.ts';
+import { hitsOf } from '../models/schedule.ts';
 
 /** What a conversation's answers have shown. */
 export interface PlacedInstructions {

@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import type { Immutable } from '../../lib/immutable.ts';
 import { FATES, REMOVAL_KINDS, REMOVAL_REASONS, type RemovalReason } from '../edits/fates.ts';
-import { TRIGGERS } from '../replay/trigger.ts';
+import { TRIGGERS } from '../replay/reasons.ts';
 import { count, name, refName } from '../shapes.ts';
 
 const tokens = count;

@@ -7,21 +7,25 @@
  * Storage comes between plan and view only to say which removals may be made: a placeholder must
  * never name a ref that can't be fetched.
  */
-
 import { InvariantError } from '../../lib/invariant-error.ts';
-import type { History } from '../conversation/history.ts';
+import { type History, readHistory } from '../conversation/history.ts';
 import { type KeptReasoning, reasoningByMessage } from '../conversation/kept-reasoning.ts';
+import type { Message } from '../conversation/message.ts';
+import type { RefNamer } from '../conversation/refs.ts';
+import { findEcho } from '../conversation/session-summary.ts';
+import { withTurnHeads } from '../conversation/turn-heads.ts';
 import { partsOf } from '../models/facts.ts';
 import { bindsThinking, dropsThinking } from '../models/past-reasoning.ts';
+import { termsOf } from '../models/terms.ts';
 import type { ReplayedMode, Tail } from '../modes/mode.ts';
 import type { Budgets, PlanContext, Planned, PlanRequest } from '../modes/planned.ts';
-import { answerRoomOf, budgetsOf, frontierOf } from '../modes/strategy.ts';
+import { answerRoomOf, budgetsOf, frontierOf, summarizes } from '../modes/strategy.ts';
 import { type EditingStrategy, modeOf } from '../modes/table.ts';
 import { type ThinkingSums, thinkingIn } from '../replay/bound-thinking.ts';
 import { type KeptRounds, RoundsInView, tokensOfRounds } from '../replay/kept-rounds.ts';
 import type { ReplayRule } from '../replay/rule.ts';
 import { sumsWithout, tokenSums } from '../tokens/sums.ts';
-import { ANSWER_OVERHEAD } from '../tokens/tokens.ts';
+import { ANSWER_OVERHEAD, type Tools, toolTokens } from '../tokens/tokens.ts';
 import { keptBesideMemory, withoutThinkingBefore } from './left-thinking.ts';
 
 export interface Plan extends Planned {
@@ -90,23 +94,32 @@ function isCountDue(
   mode: ReplayedMode<EditingStrategy>,
   { turns, units, messages }: History,
 ): boolean {
-  const turnsDue = Math.min(mode.turnsDue(strategy) ?? NEVER, mode.turnsLossy?.(strategy) ?? NEVER);
-  if (turns.length >= turnsDue || messages.length >= (mode.messagesDue?.(strategy) ?? NEVER)) return true;
-  const stepsDue = mode.stepsDue?.(strategy);
+  const { turnsDue = NEVER, turnsLossy = NEVER, stepsDue, messagesDue = NEVER } = mode.triggers(strategy);
+  if (turns.length >= Math.min(turnsDue, turnsLossy) || messages.length >= messagesDue) return true;
   return stepsDue !== undefined && units.filter(({ step }) => step).length >= stepsDue;
 }
 
 /** A number that no conversation reaches. */
 const NEVER = Number.POSITIVE_INFINITY;
 
-/** Plans a request: by replay, or around the memory in use. */
-export function plan(strategy: EditingStrategy, request: PlanRequest, context: PlanContext): Plan {
+/**
+ * The plan of a request: by replay, or around the memory in use.
+ *
+ * @param tools all that are sent upstream, including Precis's
+ */
+export function planView(
+  strategy: EditingStrategy,
+  outline: PlanRequest,
+  tools: Tools | undefined,
+  context: PlanContext,
+): Plan {
   const { replayed, recalled } = modeOf(strategy);
+  const request = { ...outline, toolBytes: tools?.bytes ?? 0 };
   const { history } = request;
   const kept = reasoningByMessage(request.reasoning);
   const all = tokenSums(
     history,
-    request.toolTokens,
+    toolTokens(tools, context.counter),
     context.counter,
     (message) => kept.get(message)?.tokens ?? 0,
   );
@@ -219,10 +232,7 @@ function ruleOf(
   const hard = room === 0 ? budgets.hard : budgets.hard && Math.min(budgets.hard, budgets.window - room);
   return {
     frontier: frontierOf(strategy),
-    turnsDue: mode.turnsDue(strategy),
-    turnsLossy: mode.turnsLossy?.(strategy),
-    stepsDue: mode.stepsDue?.(strategy),
-    messagesDue: mode.messagesDue?.(strategy),
+    ...mode.triggers(strategy),
     hard: hard ?? (most < budgets.window ? most : undefined),
     soft: budgets.soft,
     step: budgets.step,
@@ -277,4 +287,39 @@ const NO_TAIL: Tail = { stops: 'unit', keepTurns: 0, keepSteps: 0, whole: true }
 /** An answer limit that leaves no room for the prompt is ignored. */
 function answerRoom(answer: number, window: number): number {
   return answer < window ? answer : 0;
+}
+
+/** The part of a request that a plan needs, in either protocol. */
+interface ViewRequest {
+  readonly messages: readonly Message[];
+  readonly model: string | undefined;
+  /** The caller's limit for the answer in tokens, or 0 without one. */
+  readonly answerTokens: number;
+  /** See `ModelRequest`. */
+  readonly beginsThinking?: boolean;
+}
+
+/** See `PlanRequest`. */
+type ViewOptions = Partial<Omit<PlanRequest, 'history' | 'answerTokens' | 'toolBytes'>>;
+
+/**
+ * The shape of a request's array, and the options of its caller. It counts no tokens.
+ *
+ * From a request to its plan there are two pure steps: the outline, and the plan. The Worker, the
+ * tests and the benchmarks call the same two functions.
+ *
+ * @param refs the tenant's, which identify a summary that the caller has sent back; absent without
+ *   a tenant
+ */
+export function outlineOf(
+  strategy: EditingStrategy,
+  { messages, model, answerTokens, beginsThinking = false }: ViewRequest,
+  refs: RefNamer | undefined,
+  { force = false, whole = false, retrieval = false, ...rest }: ViewOptions = {},
+): PlanRequest {
+  const echo = summarizes(strategy) ? findEcho(messages, refs) : undefined;
+  const read = readHistory(messages, strategy.text_observation_prefixes, echo);
+  const history = beginsThinking && !whole ? withTurnHeads(read) : read;
+  const terms = rest.terms ?? termsOf(model);
+  return { history, answerTokens, force, whole, retrieval, ...rest, terms };
 }

@@ -5,11 +5,9 @@
 import * as z from 'zod';
 import type { Immutable } from '../../lib/immutable.ts';
 import { MODE_NAMES } from '../modes/meanings.ts';
-import { potentialBillSchema } from '../money/bill-schema.ts';
-import { tokenUsageSchema } from '../money/usage-schema.ts';
+import { potentialBillSchema, tokenUsageSchema } from '../money/bill-schema.ts';
 import { changeSchema, droppedReasoningSchema } from '../replay/change-schema.ts';
-import { nextMoveSchema } from '../replay/next-move-schema.ts';
-import { TRIGGERS } from '../replay/trigger.ts';
+import { nextMoveSchema, TRIGGERS } from '../replay/reasons.ts';
 import { count, name, refName } from '../shapes.ts';
 import { receiptSchema } from './receipt-schema.ts';
 import { WARNINGS, type Warning } from './warnings.ts';

@@ -2,29 +2,30 @@
  * The report to the caller about its request (docs/design.md#4-what-the-caller-gets). Its shape is
  * `report-schema.ts`.
  */
-import { answeredBefore } from '../conversation/history.ts';
+import { answeredBefore, type History } from '../conversation/history.ts';
 import { REMOVAL_REASONS, type RemovalEdit } from '../edits/fates.ts';
 import { NO_CALL, TEXT_OBSERVATION } from '../edits/placeholder.ts';
 import { freedBy, type Removal } from '../edits/removal.ts';
-import type { ShownOutput } from '../edits/shown-outputs.ts';
+import type { ShownOutput } from '../edits/shown-summary.ts';
 import type { Mode } from '../modes/table.ts';
-import type { TokenUsage } from '../money/usage-schema.ts';
+import type { TokenUsage } from '../money/bill-schema.ts';
 import { tokensOfRounds } from '../replay/kept-rounds.ts';
+import type { Miss } from '../replay/misses.ts';
 import { frontierUnit } from '../replay/rule.ts';
 import type { Plan } from './plan.ts';
 import type {
   AppliedEdit,
   Report,
+  ReportedMiss,
   ReportedOutput,
   ReportedRef,
   ReportedSummary,
   StrategySource,
 } from './report-schema.ts';
-import { reportedMisses } from './reported-misses.ts';
 import type { View } from './view.ts';
 import type { Warning } from './warnings.ts';
 
-export type { TokenUsage } from '../money/usage-schema.ts';
+export type { TokenUsage } from '../money/bill-schema.ts';
 export type {
   AppliedEdit,
   Potential,
@@ -230,4 +231,41 @@ function refsOf(view: View): ReportedRef[] {
   const trimmed = view.trim?.kept;
   if (trimmed) refs.set(trimmed.ref, { ...trimmed, tool_name: 'session_transcript', tool_call_id: NO_CALL });
   return [...refs.values()];
+}
+
+/** Misses in a report. */
+const MOST_MISSES = 50;
+
+/**
+ * The newest contents of a plan that were asked for again after they had left the view, oldest
+ * first.
+ */
+export function reportedMisses({ units }: History, misses: readonly Miss[]): readonly ReportedMiss[] {
+  const newest = misses.slice(-MOST_MISSES);
+  const reported = new Set(newest.map(({ message }) => message));
+  const outputs = units.flatMap((unit) => unit.outputs).filter(({ message }) => reported.has(message));
+  const calls = new Map(outputs.map(({ message, call }) => [message, call]));
+  return newest.map(({ how, message, ref }) => ({
+    how,
+    message,
+    tool_name: calls.get(message)?.name ?? TEXT_OBSERVATION,
+    tool_call_id: calls.get(message)?.id ?? NO_CALL,
+    ...(ref === undefined ? {} : { ref }),
+  }));
+}
+
+/**
+ * The contents that the model has fetched for its answer.
+ *
+ * @param given the refs that it has fetched
+ * @param refs the view's
+ */
+export function fetchedMisses(
+  given: readonly string[],
+  refs: readonly Required<Omit<ReportedMiss, 'how' | 'message'>>[],
+): readonly ReportedMiss[] {
+  const fetched = new Set(given);
+  return refs
+    .filter(({ ref }) => fetched.has(ref))
+    .map(({ ref, tool_name, tool_call_id }) => ({ how: 'fetched', tool_name, tool_call_id, ref }));
 }

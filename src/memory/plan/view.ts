@@ -1,16 +1,16 @@
 /** The view: which messages are sent upstream, and what replaces removed contents. */
-
 import { InvariantError } from '../../lib/invariant-error.ts';
-import type { RecapPlace } from '../edits/first-request.ts';
+import type { Message } from '../conversation/message.ts';
+import { REMOVAL_REASONS } from '../edits/fates.ts';
+import { firstRequest, type RecapPlace } from '../edits/first-request.ts';
 import { shownWith } from '../edits/output-digest.ts';
 import type { Removal } from '../edits/removal.ts';
-import { showOutputs } from '../edits/shown-outputs.ts';
-import { type ShownSummary, type SummaryWords, showSummary } from '../edits/shown-summary.ts';
+import { type ShownSummary, type SummaryWords, showOutputs, showSummary } from '../edits/shown-summary.ts';
 import { replacedTokens, reservedFor } from '../edits/summarize.ts';
 import { type KeptRounds, tokensOfRounds } from '../replay/kept-rounds.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
-import { marksOf } from './marks.ts';
 import type { Plan } from './plan.ts';
+import type { AppliedEdit } from './report-schema.ts';
 
 export interface View {
   /** The replacements in each message. */
@@ -113,7 +113,7 @@ export function render(plan: Plan, words: ViewWords, counter: TokenCounter): Vie
     ...(rounds.size > 0 ? { rounds } : {}),
     ...(plan.thinking ? { thinkingFrom: plan.thinking.from } : {}),
   };
-  const marks = plan.marks && !stays ? marksOf(plan, removals, dropped, { summary, trim }) : [];
+  const marks = plan.marks && !stays ? marksOf(plan, { removals, dropped, summary, trim }) : [];
   const longer = summary && prefix ? summary.tokens - reservedFor(prefix) : 0;
   const recap = recapOf(summary, trim);
   return {
@@ -186,4 +186,87 @@ function shownIn(plan: Plan, words: ViewWords, counter: TokenCounter): ShownSumm
   if (whole && whole.tokens < most) return whole;
   const shown = showSummary(history, prefix, text, counter);
   return shown.tokens < most ? shown : undefined;
+}
+
+/** An item that a view has left out or replaced, and the type of the edit that it counts for. */
+export interface ViewItem {
+  readonly type: AppliedEdit['type'];
+  /** The same for as long as the array only grows. */
+  readonly name: string;
+}
+
+/** As many of each type as the report's edits have: messages that left, and contents replaced. */
+export function viewItems({
+  removals,
+  dropped,
+  summary,
+}: Pick<View, 'removals' | 'dropped' | 'summary'>): ViewItem[] {
+  const last = summary?.covers[1] ?? -1;
+  const named = ({ reason, kind, message, call }: Removal, at: number): ViewItem => {
+    const type = REMOVAL_REASONS[reason].edit;
+    return { type, name: `${type}:${message}:${kind}:${kind === 'part' ? at : call}` };
+  };
+  return [
+    ...[...removals.values()].flatMap((of) => of.map(named)),
+    ...[...dropped].map((message): ViewItem => {
+      const type = message > last ? 'trim' : 'summarize';
+      return { type, name: `${type}:${message}` };
+    }),
+  ];
+}
+
+/**
+ * The most marks by Precis. OpenAI writes the latest three of a request
+ * (https://developers.openai.com/api/docs/guides/prompt-caching).
+ */
+export const MOST_MARKS = 3;
+
+/** What decides whether a mark can follow a message of a view. */
+interface MarkedView extends Pick<View, 'removals' | 'dropped'> {
+  readonly summary?: View['summary'] | undefined;
+  readonly trim?: View['trim'] | undefined;
+}
+
+/** Not after one that opens with a text by Precis, or of which parts are replaced. */
+export function canBear(
+  message: Message | undefined,
+  index: number,
+  { removals, dropped, summary, trim }: MarkedView,
+): boolean {
+  if (message?.role !== 'user' && message?.role !== 'tool') return false;
+  if (dropped.has(index) || index === summary?.request?.message || index === trim?.request?.message)
+    return false;
+  const edits = removals.get(index) ?? [];
+  return edits.every(({ kind }) => kind === 'output') && message.bearsMark(edits.length > 0);
+}
+
+/**
+ * Marks for prompt caches that are read at boundaries alone (docs/design.md#marks): messages of the
+ * caller's array, ascending. A cache entry is written at each mark of a request, and read by a
+ * later one that has the mark in the same place. So the places are those that a move leaves as they
+ * are: after the first request, if it stays, and where the moves before have ended.
+ *
+ * `protocol/edits.ts` writes the marks. `answer/retries/own-fields.ts` asks again without them if
+ * they are refused.
+ */
+function marksOf({ history, replay, prefix }: Plan, view: MarkedView): readonly number[] {
+  const { messages, units } = history;
+  const bears = (index: number): boolean => canBear(messages[index], index, view);
+  if (replay.moves.length === 0) return [];
+  const first = firstRequest(history);
+  const marks = new Set(first !== undefined && bears(first) ? [first] : []);
+  // A summary has changed all before its end.
+  const begin = view.summary && prefix ? prefix.end : 0;
+  // Settled units may be fewer after a later move, as after the first one that clears reasoning.
+  const searched: { readonly end: number; readonly from: number }[] = [];
+  for (const { settled } of replay.moves.toReversed()) {
+    const from = units[settled]?.first ?? messages.length;
+    if (marks.size >= MOST_MARKS) break;
+    if (from <= begin || searched.some((range) => range.end <= from && from <= range.from)) continue;
+    let end = from;
+    while (end > begin && !bears(end - 1)) end--;
+    searched.push({ end, from });
+    if (end > begin) marks.add(end - 1);
+  }
+  return [...marks].sort((a, b) => a - b);
 }

@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import type { CallerChange } from '../conversation/request-prefix.ts';
 import { count, name } from '../shapes.ts';
-import { TRIGGERS } from './trigger.ts';
+import { TRIGGERS } from './reasons.ts';
 
 /** The caller's. */
 export const CALLER_CAUSES = [

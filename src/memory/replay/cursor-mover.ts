@@ -1,7 +1,7 @@
 /** The moves of a mode with one cursor: as far as necessary, or not at all. */
 import type { RoundsInView, RoundsState } from './kept-rounds.ts';
 import type { Cursor, Mover, Reach, ReplayPoint } from './mover.ts';
-import type { Refusal } from './refusal.ts';
+import type { Refusal } from './reasons.ts';
 import { type Cuts, type Due, frontierUnit, type ReplayRule } from './rule.ts';
 
 interface CursorState {

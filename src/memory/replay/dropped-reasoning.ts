@@ -3,9 +3,8 @@
  * is bound to what precedes it, and that has changed (docs/design.md#bound-thinking). Precis leaves
  * it out before it is refused; an API that drops it silently does the same with what remains.
  */
-import { type Change, isOwn } from './change.ts';
+import { type Change, isOwn, type VendorVerdict } from './change.ts';
 import type { DroppedReasoning } from './change-schema.ts';
-import type { VendorVerdict } from './vendor-verdict.ts';
 
 /** The reasoning of an array whose API binds it. */
 export interface BoundReasoning {

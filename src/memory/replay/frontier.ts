@@ -22,14 +22,11 @@ import type { History } from '../conversation/history.ts';
 import type { TokenSums } from '../tokens/sums.ts';
 import { ThinkingInView } from './bound-thinking.ts';
 import { CountTriggers } from './count-triggers.ts';
-import { dueAt, dueByAnswer, farther, isNear, leavesAlone } from './due.ts';
+import { dueAt, dueByAnswer, farther, isNear, leavesAlone, nextMove } from './due.ts';
 import type { Mover, Reach, ReplayPoint } from './mover.ts';
-import { nextMove } from './next-move.ts';
-import type { NextMove } from './next-move-schema.ts';
-import type { Refusal } from './refusal.ts';
+import type { NextMove, Refusal, Trigger } from './reasons.ts';
 import { type Cuts, type Due, frontierUnit, type ReplayRule } from './rule.ts';
 import { Tails } from './tails.ts';
-import type { Trigger } from './trigger.ts';
 
 export interface Replay {
   readonly cuts: Cuts;
@@ -281,7 +278,10 @@ class Pass<State> {
     const { cuts, freed } = mover.position;
     // A move for the answer's room of the previous request is not kept, and a summary that it
     // showed would disappear.
-    const isGone = mover.rewrites && previous !== undefined && !isSame(previous, mover.position);
+    const isGone =
+      mover.rewrites &&
+      previous !== undefined &&
+      (frontierUnit(previous.cuts) !== frontierUnit(cuts) || previous.leftOut !== mover.position.leftOut);
     const moved = this.moved || isGone;
     const after = before - freed;
     const thought = thinking?.tokens({ messages: history.messages.length }) ?? 0;
@@ -307,8 +307,4 @@ function shedOver(limit: number, mover: Mover, arrayTokens: number): void {
  */
 function triggerOf(made: readonly Due[]): Trigger | undefined {
   return (made.find(({ lossyOver }) => Number.isFinite(lossyOver)) ?? made[0])?.trigger;
-}
-
-function isSame(one: Reach, other: Reach): boolean {
-  return frontierUnit(one.cuts) === frontierUnit(other.cuts) && one.leftOut === other.leftOut;
 }

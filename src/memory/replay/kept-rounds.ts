@@ -50,13 +50,6 @@ interface Placed extends KeptRounds {
   readonly unit: number;
 }
 
-/** Rounds that have left. */
-interface Left {
-  /** The unit of the first one. */
-  readonly unit: number;
-  readonly tokens: number;
-}
-
 /** The rounds that have come so far. */
 export interface RoundsState {
   /** Equal ones mean the same rounds of the same messages. */
@@ -155,8 +148,9 @@ export class RoundsInView {
    * @param frontier the first unit whose rounds stay
    * @param enough leave until this many tokens are free, or all have left; 0: if they exceed a
    *   bound
+   * @returns the unit of the first one, and their tokens; undefined if none has left
    */
-  shed(frontier: number, enough: number): Left | undefined {
+  shed(frontier: number, enough: number): Pick<Placed, 'unit' | 'tokens'> | undefined {
     let rest = this.inView.filter(({ unit }) => unit >= frontier);
     const [first] = rest;
     if (!first) return undefined;

@@ -15,12 +15,13 @@ import { bondsKnownAt } from '../conversation/bonds.ts';
 import type { History } from '../conversation/history.ts';
 import { type KeptReasonings, reasoningBefore } from '../conversation/kept-reasoning.ts';
 import type { MessageFacts } from '../conversation/message.ts';
+import type { LiteralFacts } from '../edits/earlier-literals.ts';
 import type { FirstRequest } from '../edits/first-request.ts';
-import { isSame, type RemovalSettings } from '../edits/known-removal.ts';
-import type { Removal } from '../edits/removal.ts';
+import { isSame, type RemovalFacts, type RemovalSettings } from '../edits/removal.ts';
 import type { ModelTerms } from '../models/terms.ts';
 import type { TokenSums } from '../tokens/sums.ts';
 import { type Replay, type ReplayState, replay } from './frontier.ts';
+import type { JournalEntry } from './journal.ts';
 import type { RoundsInView, RoundsState } from './kept-rounds.ts';
 import type { Mover } from './mover.ts';
 import type { ReplayRule } from './rule.ts';
@@ -33,16 +34,12 @@ interface ReplayTerms {
   readonly others: string;
 }
 
-interface WithRemovals {
-  readonly removals: readonly Pick<Removal, 'replacement'>[];
-}
-
 /** What is the same in the states of all movers. */
 interface MoverState {
   readonly rounds: RoundsState;
   /** Of a journal. */
-  readonly entries?: readonly WithRemovals[];
-  readonly light?: readonly WithRemovals[];
+  readonly entries?: readonly Pick<JournalEntry, 'removals'>[];
+  readonly light?: readonly Pick<JournalEntry, 'removals'>[];
 }
 
 /** The state of a replay, under its terms. */
@@ -184,11 +181,6 @@ export function knownReplays(root: MessageFacts): readonly KnownReplay[] {
 const ENTRY_BYTES = 300;
 const NUMBER_BYTES = 8;
 
-/** Bytes of these states, as an upper estimate. */
-export function knownReplayBytes(facts: MessageFacts): number {
-  return knownReplays(facts).reduce((sum, { bytes }) => sum + bytes, 0);
-}
-
 function bytesOf({ others }: ReplayTerms, { moves, waited, mover }: ReplayState<MoverState>): number {
   const { rounds, entries = [], light = [] } = mover;
   const removals = [...entries, ...light].flatMap((one) => one.removals);
@@ -197,4 +189,22 @@ function bytesOf({ others }: ReplayTerms, { moves, waited, mover }: ReplayState<
   return (
     textBytes(others) + textBytes(rounds.came) + ENTRY_BYTES * all + NUMBER_BYTES * waited.length + texts
   );
+}
+
+/** The object, its hashes, and its share of the states that are kept with it. */
+const FIXED_BYTES = 1_000;
+/** A call or a removal, without its texts. */
+const OBJECT_BYTES = 200;
+
+/** The memory that facts about a message take, in bytes, as an upper estimate. */
+export function factsBytes(facts: RemovalFacts & LiteralFacts): number {
+  const { calls = [], removals, origins, written = [] } = facts;
+  let bytes = FIXED_BYTES + (origins?.bytes ?? 0);
+  for (const state of knownReplays(facts)) bytes += state.bytes;
+  for (const { id, name, input } of calls)
+    bytes += OBJECT_BYTES + textBytes(id) + textBytes(name) + textBytes(input);
+  for (const file of written) bytes += textBytes(file ?? '');
+  for (const removal of removals?.byName.values() ?? [])
+    bytes += OBJECT_BYTES + (removal ? textBytes(removal.replacement) : 0);
+  return bytes;
 }

@@ -7,8 +7,7 @@
  */
 import { mostFitting } from '../tokens/fitting.ts';
 import type { ReplayPoint } from './mover.ts';
-import { passedBefore } from './phase-pass.ts';
-import { type PhaseStanding, summarizerCost, withRehydrated } from './phase-standing.ts';
+import { type PhaseStanding, passedBefore, summarizerCost, withRehydrated } from './phase-standing.ts';
 import type { PhaseView } from './phase-view.ts';
 import { refillOf } from './prefix-cursor.ts';
 import { type Due, filledUpTo } from './rule.ts';
@@ -23,16 +22,12 @@ interface OpenMove {
   readonly at: ReplayPoint;
 }
 
-/** The positions that may be tried. */
-interface LossyPositions {
-  /** Best first. */
-  readonly tried: readonly PhaseStanding[];
-  /** A trimmed one that would not be enough. */
-  readonly futile: PhaseStanding | undefined;
-}
-
-/** The positions to try; none if the reversible edits were enough. */
-export function lossyPositions(view: PhaseView, move: OpenMove): LossyPositions {
+/**
+ * The positions to try, best first; none if the reversible edits were enough.
+ *
+ * @returns `futile`: a trimmed position that would not be enough
+ */
+export function lossyPositions(view: PhaseView, move: OpenMove) {
   const { start, reversible, due, at } = move;
   const viewOf = (standing: PhaseStanding): number => at.arrayTokens - standing.freed;
   if (viewOf(reversible) <= due.lossyOver) return { tried: [], futile: undefined };

@@ -1,6 +1,6 @@
 /** What a replay moves. */
 import type { RequestPoint } from '../conversation/history.ts';
-import type { Refusal } from './refusal.ts';
+import type { Refusal } from './reasons.ts';
 import type { Cuts, Due, TailCuts } from './rule.ts';
 
 /** The cuts during a replay, and the tokens that they free. */

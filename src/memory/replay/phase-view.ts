@@ -8,13 +8,13 @@ import {
   rehydratedWith,
   reservedFor,
   type SummarizedPrefix,
+  TRIM_LINE_TOKENS,
+  type TrimmedSpan,
 } from '../edits/summarize.ts';
-import { TRIM_LINE_TOKENS, type TrimmedSpan } from '../edits/trim.ts';
 import type { TokenSums } from '../tokens/sums.ts';
 import { Journal } from './journal.ts';
 import type { RoundsInView } from './kept-rounds.ts';
-import type { Passed } from './phase-pass.ts';
-import { NOWHERE, type PhaseSettings, type PhaseStanding } from './phase-standing.ts';
+import { NOWHERE, type Passed, type PhaseSettings, type PhaseStanding } from './phase-standing.ts';
 import { frontierUnit } from './rule.ts';
 
 /**

@@ -13,8 +13,7 @@
 
 import type { RequestPoint } from '../conversation/history.ts';
 import type { Removal } from '../edits/removal.ts';
-import type { SummarizedPrefix } from '../edits/summarize.ts';
-import type { TrimmedSpan } from '../edits/trim.ts';
+import type { SummarizedPrefix, TrimmedSpan } from '../edits/summarize.ts';
 import type { Floor, FloorState } from './floor.ts';
 import { outputsSince, shortenedOutputs } from './fresh-outputs.ts';
 import type { JournalEntry } from './journal.ts';
@@ -22,12 +21,10 @@ import type { RoundsState } from './kept-rounds.ts';
 import { lossyPositions } from './lossy-phases.ts';
 import { type Misses, missesIn, type Recalling } from './misses.ts';
 import type { Mover, ReplayPoint } from './mover.ts';
-import { Pass } from './phase-pass.ts';
-import { refusalsOf } from './phase-refusals.ts';
-import { NOWHERE, type PhaseStanding, settledBefore } from './phase-standing.ts';
+import { NOWHERE, Pass, type PhaseStanding, settledBefore } from './phase-standing.ts';
 import type { PhaseView } from './phase-view.ts';
-import { PhaseWorth, type WorthState } from './phase-worth.ts';
-import type { Refusal } from './refusal.ts';
+import { PhaseWorth, refusalsOf, type WorthState } from './phase-worth.ts';
+import type { Refusal } from './reasons.ts';
 import { type Cuts, type Due, type TailCuts, turnsBefore } from './rule.ts';
 import { type LargeOutput, SeenOutputs, type SeenState } from './seen-outputs.ts';
 

@@ -1,9 +1,12 @@
 /** The cursor of a prefix that a summary replaces, and of the outputs after that summary. */
 import type { History } from '../conversation/history.ts';
-import { type Rehydrated, type Rehydrator, tokensOf } from '../edits/rehydrate.ts';
+import type { Digest } from '../conversation/refs.ts';
+import { type Rehydrated, Rehydrator, tokensOf } from '../edits/rehydrate.ts';
 import { type Prefixes, rehydratedWith, type SummarizedPrefix } from '../edits/summarize.ts';
+import { type RehydratingFields, rehydrationOf } from '../strategy/fields.ts';
+import type { TokenCounter } from '../tokens/tokens.ts';
 import { AT_START, type Cursor, type Reach } from './mover.ts';
-import { type Due, filledUpTo, turnsBefore } from './rule.ts';
+import { type Due, filledUpTo, type ReplayRule, turnsBefore } from './rule.ts';
 
 /** What a cursor needs to put outputs back after a summary. */
 export interface Refills {
@@ -114,4 +117,23 @@ export class PrefixCursor implements Cursor {
     const { freed } = this.prefixes.at(unit);
     this.position = { cuts: { turn: unit, step: unit }, freed };
   }
+}
+
+/**
+ * What a replay needs to put outputs back after a summary. Undefined if the strategy does not ask
+ * for that.
+ *
+ * @param largest tokens of the largest output that comes back
+ */
+export function refillsOf(
+  strategy: RehydratingFields,
+  history: History,
+  { watermark }: ReplayRule,
+  { counter, digest }: { readonly counter: TokenCounter; readonly digest: Digest },
+  largest = Number.POSITIVE_INFINITY,
+): Refills | undefined {
+  const settings = rehydrationOf(strategy);
+  if (!settings) return undefined;
+  const limits = { items: settings.items, maxTokens: settings.max_tokens, largest };
+  return { rehydrator: new Rehydrator(history, limits, counter, digest), watermark };
 }

@@ -3,7 +3,7 @@ import { elementAt } from '../../lib/elements.ts';
 import type { History } from '../conversation/history.ts';
 import { mostFitting } from '../tokens/fitting.ts';
 import type { ThinkingRule } from './bound-thinking.ts';
-import type { Trigger } from './trigger.ts';
+import type { Trigger } from './reasons.ts';
 
 /**
  * Which units are edited: all before `turn`, and the steps before `step`. `step` is larger if the

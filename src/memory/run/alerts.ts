@@ -4,8 +4,8 @@
  */
 import { dateOfDay, dayOf, dayOfDate, timeOfDay } from '../../lib/utc-time.ts';
 import { retirementOf } from '../models/retirements.ts';
-import { type CallerLimits, dollarsOf, nanodollarsOf } from '../money/caller-limits.ts';
-import { dollarsIn } from '../money/dollars.ts';
+import { dollarsIn, dollarsOf, nanodollarsOf } from '../money/amounts.ts';
+import type { CallerLimits } from '../money/caller-limits.ts';
 import { type DaySums, netOf } from './day-sums.ts';
 import { many, percent, unbilledOf } from './period-summary.ts';
 

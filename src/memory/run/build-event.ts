@@ -3,7 +3,7 @@ import { shortened } from '../../lib/characters.ts';
 import type { Removal } from '../edits/removal.ts';
 import type { Report } from '../plan/report.ts';
 import type { View } from '../plan/view.ts';
-import type { Refusal } from '../replay/refusal.ts';
+import type { Refusal } from '../replay/reasons.ts';
 import type { LeftOut, RunEdit, RunEvent } from './event.ts';
 
 /** In characters. Names of models and tools are the caller's own texts. */

@@ -9,10 +9,18 @@ import {
   type RequestPrefix,
   withLine,
 } from '../conversation/request-prefix.ts';
+import type { BillOrder } from '../money/bill.ts';
 import { type LeftInCache, leftInCache, missOf } from '../money/cache-miss.ts';
-import type { BillOrder } from '../money/running-bill.ts';
 import { editedBefore } from '../plan/edits-before.ts';
-import { type Change, type EditedAt, isOfView, isOwn, type OwnChange, ownChange } from '../replay/change.ts';
+import {
+  type Change,
+  type EditedAt,
+  isOfView,
+  isOwn,
+  type OwnChange,
+  ownChange,
+  type VendorVerdict,
+} from '../replay/change.ts';
 import type { CacheMiss, DroppedReasoning } from '../replay/change-schema.ts';
 import {
   type Blocks,
@@ -20,7 +28,6 @@ import {
   droppedReasoning,
   type Runs,
 } from '../replay/dropped-reasoning.ts';
-import type { VendorVerdict } from '../replay/vendor-verdict.ts';
 
 export interface ComparedRequest {
   readonly prefix: RequestPrefix;

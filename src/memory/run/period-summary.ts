@@ -2,7 +2,7 @@
  * What requests of some days have saved, in a few sentences that can be forwarded: numbers and
  * reasons, and no word of a caller's. Pure.
  */
-import { dollarsIn } from '../money/dollars.ts';
+import { dollarsIn } from '../money/amounts.ts';
 import { type DaySums, netOf } from './day-sums.ts';
 import { type Losses, lossReasons } from './ranked-conversations.ts';
 

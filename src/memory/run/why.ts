@@ -3,9 +3,7 @@
  * not, and because of what. Pure.
  */
 import type { Warning } from '../plan/warnings.ts';
-import type { NextMove } from '../replay/next-move-schema.ts';
-import type { Refusal } from '../replay/refusal.ts';
-import type { Trigger } from '../replay/trigger.ts';
+import type { NextMove, Refusal, Trigger } from '../replay/reasons.ts';
 import type { RunEvent } from './event.ts';
 import { isUnsent } from './unsent.ts';
 

@@ -2,8 +2,7 @@
 import * as z from 'zod';
 import { isObject } from '../../lib/json.ts';
 import { TOKEN_ESTIMATORS } from '../models/facts.ts';
-import { archive } from './archive.ts';
-import { rehydrate } from './rehydration.ts';
+import { withDefault } from '../shapes.ts';
 
 /**
  * A fault in a strategy: the field as a path below `memory_strategy`, and a sentence that says what
@@ -87,6 +86,77 @@ export const cacheMarks = z.enum(CACHE_MARKS).optional();
 const UPSTREAM_APIS = ['auto', 'chat', 'responses', 'messages'] as const;
 export type UpstreamApiChoice = (typeof UPSTREAM_APIS)[number];
 export const upstreamApi = z.enum(UPSTREAM_APIS).optional();
+
+const archiveSettings = z
+  .strictObject({
+    /** What the model's search may reach: this conversation, or all of its user's. */
+    scope: withDefault(z.enum(['conversation', 'user']), 'conversation'),
+    /** Whether the model may keep passages for all of the user's conversations. */
+    writable: withDefault(z.boolean(), false),
+  })
+  .refine(({ scope, writable }) => !writable || scope === 'user', {
+    path: ['writable'],
+    message: "it needs the scope 'user', since passages are kept for all of the user's conversations",
+  });
+
+const ARCHIVE_REFUSED = 'it must be true, false, or an object of scope and writable';
+
+/**
+ * `archive`: whether a conversation's messages are kept, and what the model may reach of them. The
+ * field is the same in all modes. `true` means the defaults.
+ */
+export const archiveField = z.union([z.boolean(), archiveSettings], { error: ARCHIVE_REFUSED });
+
+/** The field with its default, for modes whose strategies say all their fields. */
+const archive = archiveField.default(false);
+
+/** What the model may reach beside its own conversation. */
+export interface UserArchiveScope {
+  readonly writable: boolean;
+}
+
+/** The scope in a strategy's field; undefined for the conversation alone, or for nothing. */
+export function userArchiveScope(
+  field: z.output<typeof archiveField> | undefined,
+): UserArchiveScope | undefined {
+  return typeof field === 'object' && field.scope === 'user' ? { writable: field.writable } : undefined;
+}
+
+/** Defaults and maxima: outputs, and tokens of all of them together. */
+const ITEMS = 5;
+const MOST_ITEMS = 20;
+const TOKENS = 20_000;
+const MOST_TOKENS = 100_000;
+
+const limit = (usual: number, most: number) => withDefault(z.int().min(1).max(most), usual);
+
+const rehydration = z.strictObject({
+  items: limit(ITEMS, MOST_ITEMS),
+  max_tokens: limit(TOKENS, MOST_TOKENS),
+});
+
+/** The limits of what follows a summary. */
+type Rehydration = z.output<typeof rehydration>;
+
+const DEFAULT_REHYDRATION: Rehydration = rehydration.parse({});
+
+const REHYDRATE_REFUSED = 'it must be true, false, or an object of items and max_tokens';
+
+/**
+ * `rehydrate`: which contents follow a summary again (docs/design.md#the-strategy). `true` means
+ * the defaults.
+ */
+const rehydrate = z.union([z.boolean(), rehydration], { error: REHYDRATE_REFUSED }).default(false);
+
+export interface RehydratingFields {
+  readonly rehydrate: z.output<typeof rehydrate>;
+}
+
+/** The strategy's limits; undefined if nothing follows a summary. */
+export function rehydrationOf({ rehydrate }: RehydratingFields): Rehydration | undefined {
+  if (rehydrate === false) return undefined;
+  return rehydrate === true ? DEFAULT_REHYDRATION : rehydrate;
+}
 
 const OBSERVE_REFUSED = 'it must be true, false, or a share of the conversations, from 0 to 1';
 

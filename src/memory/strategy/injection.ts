@@ -8,9 +8,9 @@ import type { Immutable } from '../../lib/immutable.ts';
 import type { Result } from '../../lib/result.ts';
 import { mostFitting } from '../tokens/fitting.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
-import { withoutTag } from './block-text.ts';
 import { fault, type StrategyFault, type WithNulls, withoutNulls } from './fields.ts';
 import { whatIsWrong } from './hint.ts';
+import { withoutTag } from './memory-blocks.ts';
 
 /** Tokens of the largest block (docs/design.md#7-storage). */
 const MOST_TOKENS = 800;

@@ -5,7 +5,6 @@
 import { TABLES } from '#token-tables';
 import { InvariantError } from '../../lib/invariant-error.ts';
 import type { EncodingName } from '../models/facts.ts';
-import { Merging } from './merging.ts';
 import { CL100K, END, O200K, type Splitting, UNDECIDED } from './pieces.ts';
 import { NO_RANK, TokenRanks } from './ranks.ts';
 
@@ -22,7 +21,7 @@ export async function loadEncoding(name: TableName): Promise<Encoding> {
 /** Bytes of UTF-8 per UTF-16 code unit, at most. */
 const MOST_BYTES = 3;
 
-/** Holds a block of text (`text-blocks.ts`). A longer text gets its own memory. */
+/** Holds a block of text (`blocksOf`). A longer text gets its own memory. */
 const SCRATCH_BYTES = 16 * 1024;
 
 /** In characters. */
@@ -109,4 +108,81 @@ function bytesBetween(text: string, start: number, end: number): number {
     }
   }
   return bytes;
+}
+
+/** Pieces are shorter; room for a longer one is made when it comes. */
+const USUAL_BYTES = 1_024;
+
+/**
+ * Merges the bytes of a piece. Of all neighbors that make a token together, the ones of the lowest
+ * rank are merged first. Quadratic, so long runs are cut before (`longRunsIn`).
+ *
+ * A part is named by the place of its first byte.
+ */
+class Merging {
+  private readonly ranks: TokenRanks;
+  /** Where each part ends. The next part starts there. */
+  private ends = new Int32Array(USUAL_BYTES);
+  /** The part before each part. */
+  private previous = new Int32Array(USUAL_BYTES);
+  /** The rank of each part together with the next one; `NO_RANK` where no part starts. */
+  private pairs = new Int32Array(USUAL_BYTES);
+
+  constructor(ranks: TokenRanks) {
+    this.ranks = ranks;
+  }
+
+  /** Tokens of a piece. */
+  count(bytes: Uint8Array, start: number, end: number): number {
+    const length = end - start;
+    this.divide(bytes, start, length);
+    const { ranks, ends, previous, pairs } = this;
+    let parts = length;
+    for (let at = this.lowest(length); at >= 0; at = this.lowest(length)) {
+      const second = ends[at] ?? 0;
+      const third = ends[second] ?? 0;
+      ends[at] = third;
+      pairs[second] = NO_RANK;
+      parts--;
+      if (third === length) pairs[at] = NO_RANK;
+      else {
+        previous[third] = at;
+        pairs[at] = ranks.rankOf(bytes, start + at, start + (ends[third] ?? 0));
+      }
+      if (at === 0) continue;
+      const first = previous[at] ?? 0;
+      pairs[first] = ranks.rankOf(bytes, start + first, start + third);
+    }
+    return parts;
+  }
+
+  /** Each byte becomes a part. */
+  private divide(bytes: Uint8Array, start: number, length: number): void {
+    if (length > this.ends.length) {
+      this.ends = new Int32Array(length);
+      this.previous = new Int32Array(length);
+      this.pairs = new Int32Array(length);
+    }
+    const { ranks, ends, previous, pairs } = this;
+    for (let at = 0; at < length; at++) {
+      ends[at] = at + 1;
+      previous[at] = at - 1;
+      pairs[at] = at + 1 < length ? ranks.rankOf(bytes, start + at, start + at + 2) : NO_RANK;
+    }
+  }
+
+  /** The first of the pairs with the lowest rank; -1 if no pair is a token. */
+  private lowest(length: number): number {
+    const { pairs } = this;
+    let lowest = NO_RANK;
+    let found = -1;
+    for (let at = 0; at < length; at++) {
+      const rank = pairs[at] ?? NO_RANK;
+      if (rank < lowest) {
+        lowest = rank;
+        found = at;
+      }
+    }
+    return found;
+  }
 }

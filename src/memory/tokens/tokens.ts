@@ -7,17 +7,15 @@
  *
  * `tools/token-tables.ts` writes the ranks of gpt-tokenizer into `generated/` as two tables of
  * bytes (`npm run prepare`, part of `npm ci`). `ranks.ts` makes a hash table over a table's bytes,
- * `pieces.ts` splits a text, and `merging.ts` merges a piece that is no token. Counts are the same
+ * `pieces.ts` splits a text, and `encoding.ts` merges a piece that is no token. Counts are the same
  * as gpt-tokenizer's, which property tests hold. One differs: where a byte order mark has to be
  * merged, tokens are found as tiktoken finds them.
  */
-import { cutAfter } from '../../lib/characters.ts';
+import { cutAfter, isAlphanumeric } from '../../lib/characters.ts';
 import { type Cache, lruOf } from '../../lib/lru.ts';
 import type { Message, MessageTokens, Weight } from '../conversation/message.ts';
 import { partsOf, type TokenMeasure } from '../models/facts.ts';
 import { loadEncoding } from './encoding.ts';
-import { LONGEST_RUN, longRunsIn } from './long-runs.ts';
-import { blocksOf } from './text-blocks.ts';
 
 /**
  * Tokens around each message, including its role (OpenAI cookbook, "How to count tokens with
@@ -189,4 +187,98 @@ export function toolTokens(tools: Tools | undefined, counter: TokenCounter): num
   if (!tools || tools.count === 0) return 0;
   const text = counter.weight(`tools:${tools.digest}`, () => ({ texts: [tools.text()], flat: 0 }));
   return text + tools.count * TOOL_OVERHEAD + TOOLS_OVERHEAD;
+}
+
+/** In characters. */
+const BLOCK_LENGTH = 4_096;
+
+/**
+ * The blocks of a text in order. They bound the memory of a count, and the length of a regular
+ * expression's match. A block ends where no token can cross, if there is such a place in its second
+ * half. Then its tokens are the whole text's.
+ */
+function* blocksOf(text: string): Generator<string> {
+  for (let start = 0; start < text.length; ) {
+    const end = blockEnd(text, start);
+    yield text.slice(start, end);
+    start = end;
+  }
+}
+
+function blockEnd(text: string, start: number): number {
+  const longest = start + BLOCK_LENGTH;
+  if (longest >= text.length) return text.length;
+  for (let end = longest; end > start + BLOCK_LENGTH / 2; end--) if (isBreak(text, end)) return end;
+  // Encoded data and scripts without spaces: a cut costs a token or two anywhere.
+  return cutAfter(text, longest);
+}
+
+const LINE_BREAK = 10;
+const SPACE = 32;
+const APOSTROPHE = 39;
+const SLASH = 47;
+
+/**
+ * Whether both encodings start a new token here: at a single space, which belongs to the word after
+ * it; after the last line break before a word; or at a punctuation mark after a word or number.
+ * Line breaks belong to the text before them, and slashes to the line break.
+ */
+function isBreak(text: string, at: number): boolean {
+  const before = text.charCodeAt(at - 1);
+  const code = text.charCodeAt(at);
+  if (before === LINE_BREAK) return code > SPACE && code !== SLASH;
+  if (code === SPACE) return before > SPACE && text.charCodeAt(at + 1) > SPACE;
+  // An apostrophe may belong to the word: "don't".
+  return isAlphanumeric(before) && code > SPACE && code < 127 && code !== APOSTROPHE && !isAlphanumeric(code);
+}
+
+/** Longer runs are found, in characters. Words of natural languages are shorter. */
+export const LONGEST_RUN = 128;
+
+/** The classes whose runs the tokenizer's expressions match as one piece. */
+const CLASSES = ['[\\p{L}\\p{M}]', '\\s', '[^\\s\\p{L}\\p{N}]', '[\\r\\n/]'];
+
+const LONG_RUN = new RegExp(CLASSES.map((run) => `${run}{${LONGEST_RUN + 1},}`).join('|'), 'gu');
+
+/** For each code unit of ASCII, one bit for each of its classes. */
+const CLASSES_OF = Uint8Array.from({ length: 128 }, (_, code) =>
+  CLASSES.reduce(
+    (bits, run, index) => bits | (new RegExp(run, 'u').test(String.fromCharCode(code)) ? 1 << index : 0),
+    0,
+  ),
+);
+const ALL_CLASSES = 2 ** CLASSES.length - 1;
+
+/**
+ * The runs of a text without a break, such as a line of dashes or a long word, that are longer than
+ * `LONGEST_RUN`, in order. The tokenizer is quadratic in their length.
+ */
+export function longRunsIn(text: string): Iterable<RegExpExecArray> {
+  return mayHoldLongRun(text) ? text.matchAll(LONG_RUN) : [];
+}
+
+/**
+ * Whether a text may hold a long run. False is certain, true is not. A long run covers one of the
+ * places that are as far apart as it is at least long, so only the runs around these are looked at.
+ */
+function mayHoldLongRun(text: string): boolean {
+  for (let place = LONGEST_RUN; place < text.length; place += LONGEST_RUN)
+    for (let classes = classesOf(text, place); classes !== 0; classes &= classes - 1)
+      if (isLongAround(text, place, classes & -classes)) return true;
+  return false;
+}
+
+/** @param bit of a class that the character at the place belongs to */
+function isLongAround(text: string, place: number, bit: number): boolean {
+  let first = place;
+  let end = place + 1;
+  while (first > 0 && (classesOf(text, first - 1) & bit) !== 0) first--;
+  while (end < text.length && end - first <= LONGEST_RUN && (classesOf(text, end) & bit) !== 0) end++;
+  return end - first > LONGEST_RUN;
+}
+
+/** Beyond ASCII, a character may belong to any class. */
+function classesOf(text: string, at: number): number {
+  const code = text.charCodeAt(at);
+  return code < CLASSES_OF.length ? (CLASSES_OF[code] ?? 0) : ALL_CLASSES;
 }

@@ -8,7 +8,7 @@ import { bufferOf, concat } from '../../lib/bytes.ts';
 import { asObject, parseJson } from '../../lib/json.ts';
 import type { BilledTokens } from '../../memory/money/amounts.ts';
 import type { RunUsage } from '../../memory/money/bill-schema.ts';
-import type { VendorVerdict } from '../../memory/replay/vendor-verdict.ts';
+import type { VendorVerdict } from '../../memory/replay/change.ts';
 import { JsonSyntaxError, OPEN_OBJECT, SPACE } from '../json/scanner.ts';
 import { jsonOf, within } from '../json/spans.ts';
 import {

@@ -8,7 +8,7 @@
  * object of the model's own, so a member counts at its place alone.
  */
 import { asObject, type JsonObject, parseJson } from '../../lib/json.ts';
-import type { ChangedPart, VendorVerdict } from '../../memory/replay/vendor-verdict.ts';
+import type { ChangedPart, VendorVerdict } from '../../memory/replay/change.ts';
 
 /** OpenAI's reasons, and Anthropic's. Others say that nothing could be compared. */
 const PARTS: Readonly<Record<string, ChangedPart>> = {

@@ -9,7 +9,7 @@
  * cache.
  */
 import { asObject, isObject } from '../../lib/json.ts';
-import { leastCachedPrompt } from '../../memory/models/least-cached.ts';
+import { leastCachedPrompt } from '../../memory/models/prompt-caches.ts';
 import { marksIn } from '../edits.ts';
 import { type JsonSpan, levels } from '../json/outline.ts';
 import { bytesOf, fieldOf, jsonOf, textOf, within } from '../json/spans.ts';

@@ -19,8 +19,12 @@ import {
   topField,
   valueIn,
 } from '../json/spans.ts';
-import type { CompactionRange, ModelRequest, OwnCompaction } from '../model-request.ts';
-import { MOST_MESSAGES } from '../model-request.ts';
+import {
+  type CompactionRange,
+  MOST_MESSAGES,
+  type ModelRequest,
+  type OwnCompaction,
+} from '../model-request.ts';
 import { MARK_FIELD } from './block.ts';
 import { countedUsage } from './usage.ts';
 

@@ -1,7 +1,7 @@
 /** What the operator's routes answer. */
 import * as z from 'zod';
 import type { Immutable } from '../../lib/immutable.ts';
-import { CALLER_STATES, callerLimitsSchema } from '../../memory/money/caller-schema.ts';
+import { CALLER_STATES, callerLimitsSchema } from '../../memory/money/caller-limits.ts';
 import { count, deletion, name, page, seconds, tokens } from './common.ts';
 import { lossesSchema, periodShape, statsByDay } from './conversations.ts';
 

@@ -1,8 +1,12 @@
 /** What the routes of requests answer: the events of `memory/run/`. */
 import * as z from 'zod';
 import { shownSumsSchema } from '../../memory/money/bill-schema.ts';
-import { listedRunSchema, runEditSchema, runEventSchema } from '../../memory/run/event.ts';
-import { outlinedMessageSchema } from '../../memory/run/outline.ts';
+import {
+  listedRunSchema,
+  outlinedMessageSchema,
+  runEditSchema,
+  runEventSchema,
+} from '../../memory/run/event.ts';
 import { name, page, seconds } from './common.ts';
 
 const times = { created_at: seconds };

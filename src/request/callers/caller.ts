@@ -1,8 +1,7 @@
 /** Who calls, and whose key goes upstream (docs/design.md#10-upstream-and-access). */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Access, AccessKey } from '../../access-keys.ts';
-import type { CallerLimits } from '../../memory/money/caller-limits.ts';
-import type { CallerState } from '../../memory/money/caller-schema.ts';
+import type { CallerLimits, CallerState } from '../../memory/money/caller-limits.ts';
 import type { WaitUntil } from '../../storage/refs/writer.ts';
 import { SHORTEST_TOKEN, type Tenant, type Tenants, tenantsOf } from '../../tenant/identity.ts';
 import { bearerToken, keysIn, OPENAI, type UpstreamApi } from '../../upstream/api.ts';

@@ -3,7 +3,7 @@
  * the model may write what its answer does not show.
  */
 import { asObject } from '../../lib/json.ts';
-import { reasoningOf } from '../../memory/models/reasoning-effort.ts';
+import { reasoningOf } from '../../memory/models/upstream-apis.ts';
 
 const CHAT = '/chat/completions';
 const RESPONSES = '/responses';

@@ -10,8 +10,7 @@ import { type ConfiguredLimits, configuredLimits } from '../../caller-limits.ts'
 import { StoreError } from '../../lib/store-error.ts';
 import { within } from '../../lib/time-limit.ts';
 import { type Log, logCaught } from '../../log.ts';
-import type { CallerLimits } from '../../memory/money/caller-limits.ts';
-import type { CallerState } from '../../memory/money/caller-schema.ts';
+import type { CallerLimits, CallerState } from '../../memory/money/caller-limits.ts';
 import type { WaitUntil } from '../../storage/refs/writer.ts';
 import type { RegisteredCaller, RegisteredCallers } from '../../storage/tenant/callers.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';

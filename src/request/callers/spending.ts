@@ -7,12 +7,12 @@ import { bufferOf } from '../../lib/bytes.ts';
 import { asObjects } from '../../lib/json.ts';
 import { longestAnswerOf } from '../../memory/models/facts.ts';
 import type { Schedule } from '../../memory/models/schedule.ts';
+import { dollarsOf } from '../../memory/money/amounts.ts';
 import {
   allowsModel,
   type CallerLimits,
   type CountedLimit,
   counts,
-  dollarsOf,
   hasBudget,
   modelFault,
 } from '../../memory/money/caller-limits.ts';

@@ -3,8 +3,7 @@
  * and deletes one caller, without its key.
  */
 import { limitsFault } from '../../caller-limits.ts';
-import type { CallerLimits } from '../../memory/money/caller-limits.ts';
-import { callerLimitsSchema } from '../../memory/money/caller-schema.ts';
+import { type CallerLimits, callerLimitsSchema } from '../../memory/money/caller-limits.ts';
 import { inWords } from '../../memory/strategy/hint.ts';
 import { ApiError, invalid } from '../../request/errors.ts';
 import type { Services } from '../../request/services.ts';

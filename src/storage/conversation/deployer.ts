@@ -1,7 +1,7 @@
 /** Reports to the deployer what happens to one conversation: by webhooks, and in metrics. */
 import type { Env } from '../../config.ts';
 import type { Log } from '../../log.ts';
-import { dollarsOf } from '../../memory/money/caller-limits.ts';
+import { dollarsOf } from '../../memory/money/amounts.ts';
 import type { CacheMiss } from '../../memory/replay/change-schema.ts';
 import { type WebhookData, type WebhookType, webhooksOf } from '../../webhooks.ts';
 import { metricsOf } from '../metrics/metrics.ts';

@@ -2,7 +2,7 @@
  * The memory blocks that a conversation's views show, frozen at a point of its array. See
  * `storage-schema.md`.
  */
-import type { MemoryBlock } from '../../memory/strategy/block-text.ts';
+import type { MemoryBlock } from '../../memory/strategy/memory-blocks.ts';
 import { AMONG, type LazyTables } from '../tables.ts';
 import type { ConversationTables } from './tables.ts';
 

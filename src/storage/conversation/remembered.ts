@@ -10,7 +10,7 @@
  * calls of every kind of request.
  */
 import type { OwnBeliefs } from '../../lib/isolate-memory.ts';
-import type { MemoryBlock } from '../../memory/strategy/block-text.ts';
+import type { MemoryBlock } from '../../memory/strategy/memory-blocks.ts';
 import type { StoredAnswer } from './kept-answers.ts';
 import type { StoredRounds } from './kept-rounds.ts';
 import type { Found, FrozenBlock, Memory, Settings } from './memories.ts';

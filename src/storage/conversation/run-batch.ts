@@ -2,8 +2,9 @@
  * Events of requests on their way from an isolate (`run-outboxes.ts`) to the object of their
  * conversation (`run-events.ts`). See docs/design.md#run-events.
  */
+
+import type { BillOrder } from '../../memory/money/bill.ts';
 import type { PotentialBill } from '../../memory/money/bill-schema.ts';
-import type { BillOrder } from '../../memory/money/running-bill.ts';
 import type { UnbilledRun } from '../../memory/run/build-event.ts';
 import type { ComparedRequest } from '../../memory/run/followed.ts';
 import type { MissedWords } from '../../memory/run/missed-words.ts';

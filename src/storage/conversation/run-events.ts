@@ -9,9 +9,9 @@
  */
 
 import { dayOf } from '../../lib/utc-time.ts';
+import { type BillStanding, nextBill } from '../../memory/money/bill.ts';
 import type { BillSums } from '../../memory/money/bill-schema.ts';
 import { joinSums, NO_SUMS, sumsOf } from '../../memory/money/bill-sums.ts';
-import { type BillStanding, nextBill } from '../../memory/money/running-bill.ts';
 import type { CacheMiss } from '../../memory/replay/change-schema.ts';
 import { daySumsOf, type SumsByDay, withDay } from '../../memory/run/day-sums.ts';
 import type { LeftOut, ListedRun, RunEdit, RunEvent } from '../../memory/run/event.ts';

@@ -9,7 +9,7 @@ import {
   charactersIn,
   type EditFault,
   editedText,
-} from '../../memory/strategy/block-text.ts';
+} from '../../memory/strategy/memory-blocks.ts';
 import { AMONG, type LazyTables, type Tables } from '../tables.ts';
 
 export const MOST_BLOCKS = 100;

@@ -3,8 +3,7 @@
  * the name of. Isolates read it now and then (`request/callers/register.ts`); no request waits for
  * a write. See `storage-schema.md`.
  */
-import type { CallerLimits } from '../../memory/money/caller-limits.ts';
-import type { CallerState } from '../../memory/money/caller-schema.ts';
+import type { CallerLimits, CallerState } from '../../memory/money/caller-limits.ts';
 import { AMONG, type LazyTables, type Tables } from '../tables.ts';
 
 const SCHEMA = `

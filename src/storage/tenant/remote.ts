@@ -3,8 +3,7 @@
  * What other objects call are methods of the object itself: the test plug-in finds none of a part.
  */
 
-import type { CallerLimits } from '../../memory/money/caller-limits.ts';
-import type { CallerState } from '../../memory/money/caller-schema.ts';
+import type { CallerLimits, CallerState } from '../../memory/money/caller-limits.ts';
 import type { SumsByDay } from '../../memory/run/day-sums.ts';
 import type { RankedConversations } from '../../memory/run/ranked-conversations.ts';
 import type { TrialTotals } from '../../memory/run/trials.ts';

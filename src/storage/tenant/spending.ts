@@ -7,8 +7,7 @@
  * step. A call that is repeated, since its answer was lost, changes nothing more.
  */
 import { DAY_MS, dayOf, monthOf } from '../../lib/utc-time.ts';
-import type { CallerLimits, CountedLimit } from '../../memory/money/caller-limits.ts';
-import type { CallerState } from '../../memory/money/caller-schema.ts';
+import type { CallerLimits, CallerState, CountedLimit } from '../../memory/money/caller-limits.ts';
 import {
   MINUTE_MS,
   msUntilLeft,

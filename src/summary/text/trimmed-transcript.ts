@@ -7,7 +7,7 @@ import type { History } from '../../memory/conversation/history.ts';
 import { parseTrimLine } from '../../memory/conversation/refs.ts';
 import { writeTrimLine } from '../../memory/edits/placeholder.ts';
 import { recapOverhead } from '../../memory/edits/shown-summary.ts';
-import { TRIM_LINE_TOKENS, type TrimmedSpan } from '../../memory/edits/trim.ts';
+import { TRIM_LINE_TOKENS, type TrimmedSpan } from '../../memory/edits/summarize.ts';
 import type { ShownTrim } from '../../memory/plan/view.ts';
 import type { TokenCounter } from '../../memory/tokens/tokens.ts';
 import type { StoredContent } from '../../storage/refs/store.ts';

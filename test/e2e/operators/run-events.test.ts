@@ -2,8 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import type { ServerResponse } from 'node:http';
 import { expect, it } from 'vitest';
-import type { ListedRun, RunEvent } from '../../../src/memory/run/event.ts';
-import type { OutlinedMessage } from '../../../src/memory/run/outline.ts';
+import type { ListedRun, OutlinedMessage, RunEvent } from '../../../src/memory/run/event.ts';
 import { behave, respond, sendAnswer } from '../../../tools/upstream/behaviours.ts';
 import { type Answer, usageOf } from '../../../tools/upstream/completion.ts';
 import type { RecordedRequest } from '../../../tools/upstream/recorded-request.ts';

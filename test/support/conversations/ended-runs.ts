@@ -1,7 +1,7 @@
 /** Events as an isolate hands them over to their conversation. */
 import { utcTimeOf } from '../../../src/lib/utc-time.ts';
 import { scheduleOf } from '../../../src/memory/models/schedules.ts';
-import type { BillOrder } from '../../../src/memory/money/running-bill.ts';
+import type { BillOrder } from '../../../src/memory/money/bill.ts';
 import type { UnbilledRun } from '../../../src/memory/run/build-event.ts';
 import { type EndedRun, newRun, type RunBatch } from '../../../src/storage/conversation/run-batch.ts';
 

@@ -12,7 +12,7 @@ import { CONTINUE_LINE } from '../../../src/memory/conversation/session-summary.
 import type { Removal } from '../../../src/memory/edits/removal.ts';
 import { contentOf } from '../../../src/memory/edits/removed-content.ts';
 import { summarizes } from '../../../src/memory/modes/strategy.ts';
-import { rehydrationOf } from '../../../src/memory/strategy/rehydration.ts';
+import { rehydrationOf } from '../../../src/memory/strategy/fields.ts';
 import { readChatRequest } from '../../../src/protocol/chat/request.ts';
 import { levels } from '../../../src/protocol/json/outline.ts';
 import { textOf, within } from '../../../src/protocol/json/spans.ts';

@@ -10,7 +10,7 @@ import {
   usedWords,
 } from '../../../inspector/read/callers.ts';
 import { operatorWords } from '../../../inspector/read/operator-words.ts';
-import { callerLimitsSchema } from '../../../src/memory/money/caller-schema.ts';
+import { callerLimitsSchema } from '../../../src/memory/money/caller-limits.ts';
 import { forAll } from '../../support/laws/runs.ts';
 
 type Usage = ShownCaller['today'];

@@ -4,8 +4,8 @@ import type { ListedRun } from '../../../inspector/api/answers.ts';
 import { paybackTag } from '../../../inspector/parts/payback.ts';
 import { amountsOf } from '../../../inspector/read/money.ts';
 import { comparedWith, paybacksOf, summariesApart, waterfallOf } from '../../../inspector/read/savings.ts';
+import { type BillOrder, nextBill } from '../../../src/memory/money/bill.ts';
 import { billSumsJson, joinSums, summarizerSums, sumsOf } from '../../../src/memory/money/bill-sums.ts';
-import { type BillOrder, nextBill } from '../../../src/memory/money/running-bill.ts';
 import { BILL_ORDER } from '../../support/conversations/ended-runs.ts';
 import { forAll } from '../../support/laws/runs.ts';
 

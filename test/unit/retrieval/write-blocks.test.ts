@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import type { BlockEdit } from '../../../src/memory/strategy/block-text.ts';
+import type { BlockEdit } from '../../../src/memory/strategy/memory-blocks.ts';
 import {
   appendDefinitionOf,
   type BlockShelf,

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { archiveKeys } from '../../../src/memory/conversation/archive-keys.ts';
-import { prefixHashes } from '../../../src/memory/conversation/prefix-hash.ts';
+import { archiveKeys, prefixHashes } from '../../../src/memory/conversation/prefix-hash.ts';
 import { excerptOf } from '../../../src/storage/archive/excerpt.ts';
 import { LARGEST_PACK, packBytes, packMessages } from '../../../src/storage/archive/packing.ts';
 import { bestStart, passageOf } from '../../../src/storage/archive/passage.ts';

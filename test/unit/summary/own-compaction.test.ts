@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { readHistory } from '../../../src/memory/conversation/history.ts';
 import type { SummarizedPrefix } from '../../../src/memory/edits/summarize.ts';
-import { summarizesOnDemand } from '../../../src/memory/models/own-compaction.ts';
+import { summarizesOnDemand } from '../../../src/memory/models/upstream-apis.ts';
 import { readCompaction } from '../../../src/protocol/messages/compaction.ts';
 import { readMessagesRequest } from '../../../src/protocol/messages/request.ts';
 import type { Memory } from '../../../src/storage/conversation/memories.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import type { BillOrder } from '../../../src/memory/money/bill.ts';
 import type { Bill } from '../../../src/memory/money/bill-schema.ts';
-import type { BillOrder } from '../../../src/memory/money/running-bill.ts';
 import type { WrittenText } from '../../../src/storage/conversation/memories.ts';
 import { conversationName } from '../../../src/storage/conversation/names.ts';
 import { KEPT_EVENTS } from '../../../src/storage/conversation/run-events.ts';

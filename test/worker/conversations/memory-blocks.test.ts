@@ -2,7 +2,7 @@ import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { TenantMemory } from '../../../src/index.ts';
-import type { BlockEdit } from '../../../src/memory/strategy/block-text.ts';
+import type { BlockEdit } from '../../../src/memory/strategy/memory-blocks.ts';
 import { conversationName } from '../../../src/storage/conversation/names.ts';
 import type { BlockChange, StoredBlock } from '../../../src/storage/tenant/blocks.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';

@@ -7,9 +7,9 @@ import type { Env } from '../../../src/config.ts';
 import type { ConversationMemory } from '../../../src/index.ts';
 import { utcTimeOf } from '../../../src/lib/utc-time.ts';
 import { scheduleOf } from '../../../src/memory/models/schedules.ts';
+import type { BillOrder } from '../../../src/memory/money/bill.ts';
 import type { BillSums } from '../../../src/memory/money/bill-schema.ts';
 import { NO_SUMS } from '../../../src/memory/money/bill-sums.ts';
-import type { BillOrder } from '../../../src/memory/money/running-bill.ts';
 import type { RunEvent } from '../../../src/memory/run/event.ts';
 import { conversationName } from '../../../src/storage/conversation/names.ts';
 

@@ -4,7 +4,7 @@
  */
 import { Buffer } from 'node:buffer';
 import { type JsonObject, parseObject } from '../../../lib/json.ts';
-import { leastCachedPrompt } from '../../../memory/models/least-cached.ts';
+import { leastCachedPrompt } from '../../../memory/models/prompt-caches.ts';
 import { canFollow, MARK_FIELD, MESSAGES_MARKS } from '../../messages/block.ts';
 import { marksOfHead } from '../../messages/cache-marks.ts';
 import { isTooShort, movingPlaces } from '../../moving-marks.ts';

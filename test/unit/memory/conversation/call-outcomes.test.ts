@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { filesWritten, hasFailed } from '../../../../src/memory/conversation/call-outcomes.ts';
+import { filesWritten, hasFailed } from '../../../../src/memory/edits/purge.ts';
 import { calls, read, result } from '../../../support/conversations/chat.ts';
 
 const fails = (output: unknown): boolean => {

@@ -1,7 +1,7 @@
 /** Outputs of tools that the upstream runs, of which it may refuse some kinds with placeholders. */
 import { expect, it } from 'vitest';
 import { lruOf } from '../../../../src/lib/lru.ts';
-import { outlineOf, planView } from '../../../../src/memory/plan/plan-view.ts';
+import { outlineOf, planView } from '../../../../src/memory/plan/plan.ts';
 import { readResponsesRequest } from '../../../../src/protocol/responses/request.ts';
 import { BELIEFS } from '../../../../src/request/beliefs.ts';
 import { sha256Hex } from '../../../../src/tenant/identity.ts';

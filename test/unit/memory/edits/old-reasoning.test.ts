@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { explain } from '../../../../src/memory/plan/explain.ts';
 import { buildEvent } from '../../../../src/memory/run/build-event.ts';
-import { runEventSchema } from '../../../../src/memory/run/event.ts';
-import { outlineOfRun } from '../../../../src/memory/run/outline.ts';
+import { outlineOfRun, runEventSchema } from '../../../../src/memory/run/event.ts';
 import { piecesOf } from '../../../../src/summary/text/entries.ts';
 import type { AutoRequest } from '../../../support/conversations/arbitrary-conversation.ts';
 import { assistant, body, calls, lines, result, user } from '../../../support/conversations/chat.ts';

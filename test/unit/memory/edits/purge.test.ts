@@ -1,13 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { elementAt } from '../../../../src/lib/elements.ts';
-import { filesWritten, hasFailed } from '../../../../src/memory/conversation/call-outcomes.ts';
 import { type History, readHistory } from '../../../../src/memory/conversation/history.ts';
 import type { ToolCall } from '../../../../src/memory/conversation/message.ts';
-import { purgesIn } from '../../../../src/memory/edits/purge.ts';
+import { filesWritten, hasFailed, purgesIn } from '../../../../src/memory/edits/purge.ts';
 import { contentOf } from '../../../../src/memory/edits/removed-content.ts';
-import type { AutoRequest } from '../../../support/conversations/arbitrary-conversation.ts';
 import {
+  type AutoRequest,
   autoStrategy,
   type ConversationBody,
   lateRichConversation,

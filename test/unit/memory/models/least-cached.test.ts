@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { leastCachedPrompt } from '../../../../src/memory/models/least-cached.ts';
+import { leastCachedPrompt } from '../../../../src/memory/models/prompt-caches.ts';
 
 describe('the shortest prompt that a cache keeps', () => {
   it.each([

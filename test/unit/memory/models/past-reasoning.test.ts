@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { termsOf, USUAL_TERMS } from '../../../../src/memory/models/terms.ts';
+import { termsOf } from '../../../../src/memory/models/terms.ts';
 
 describe('the reasoning of earlier turns', () => {
   it.each([
@@ -36,6 +36,6 @@ describe('the reasoning of earlier turns', () => {
   });
 
   it('is not known of a model that nobody knows', () => {
-    expect(USUAL_TERMS.reasoning).toEqual({});
+    expect(termsOf(undefined).reasoning).toEqual({});
   });
 });

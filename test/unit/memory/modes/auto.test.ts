@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { USUAL_TERMS } from '../../../../src/memory/models/terms.ts';
+import { termsOf } from '../../../../src/memory/models/terms.ts';
 import type { MemoryStrategyRequest } from '../../../../src/memory/modes/table.ts';
 import { mayAct } from '../../../../src/memory/plan/plan.ts';
 import { frontierUnit } from '../../../../src/memory/replay/rule.ts';
@@ -510,8 +510,7 @@ describe('every view of auto', () => {
       const { history } = plan;
       const asked = {
         history,
-        terms: USUAL_TERMS,
-        toolTokens: 0,
+        terms: termsOf(undefined),
         answerTokens: 0,
         force: false,
         retrieval,

@@ -9,7 +9,7 @@ import {
   namesNone,
   parseStrategy,
 } from '../../../../src/memory/modes/strategy.ts';
-import { rehydrationOf } from '../../../../src/memory/strategy/rehydration.ts';
+import { rehydrationOf } from '../../../../src/memory/strategy/fields.ts';
 import { strategyOf } from '../../../support/laws/view-of.ts';
 
 const faultOf = (input: unknown) => {

@@ -4,8 +4,12 @@ import { utcTimeOf } from '../../../../src/lib/utc-time.ts';
 import type { Schedule } from '../../../../src/memory/models/schedule.ts';
 import { scheduleOf } from '../../../../src/memory/models/schedules.ts';
 import { type BilledRequest, billOf } from '../../../../src/memory/money/bill.ts';
-import type { RunUsage } from '../../../../src/memory/money/bill-schema.ts';
-import { type Bill, billSchema, billSumsSchema } from '../../../../src/memory/money/bill-schema.ts';
+import {
+  type Bill,
+  billSchema,
+  billSumsSchema,
+  type RunUsage,
+} from '../../../../src/memory/money/bill-schema.ts';
 import {
   billSumsJson,
   joinSums,

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { utcTimeOf } from '../../../../src/lib/utc-time.ts';
 import { scheduleOf } from '../../../../src/memory/models/schedules.ts';
+import { type ObservedRequest, potentialBill } from '../../../../src/memory/money/bill.ts';
 import { potentialBillSchema } from '../../../../src/memory/money/bill-schema.ts';
-import { type ObservedRequest, potentialBill } from '../../../../src/memory/money/potential-bill.ts';
 import { forAll } from '../../../support/laws/runs.ts';
 
 const schedule = scheduleOf('gpt-4.1', utcTimeOf(new Date('2026-10-10'))) ?? null;

@@ -8,8 +8,8 @@ import {
   allowsModel,
   type CallerLimits,
   COUNTED_LIMITS,
+  callerLimitsSchema,
 } from '../../../../src/memory/money/caller-limits.ts';
-import { callerLimitsSchema } from '../../../../src/memory/money/caller-schema.ts';
 import {
   leftOf,
   MINUTE_MS,

@@ -2,8 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { MemoryStrategyRequest } from '../../../../src/memory/modes/table.ts';
-import { mayAct } from '../../../../src/memory/plan/plan.ts';
-import { outlineOf } from '../../../../src/memory/plan/plan-view.ts';
+import { mayAct, outlineOf } from '../../../../src/memory/plan/plan.ts';
 import { tokenSums } from '../../../../src/memory/tokens/sums.ts';
 import { createTokenCounter, loadTokenize } from '../../../../src/memory/tokens/tokens.ts';
 import { conversation } from '../../../support/conversations/arbitrary-conversation.ts';

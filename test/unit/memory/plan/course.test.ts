@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Schedule } from '../../../../src/memory/models/schedule.ts';
 import type { MemoryStrategyRequest } from '../../../../src/memory/modes/table.ts';
-import { courseOf } from '../../../../src/memory/plan/course.ts';
-import { explain } from '../../../../src/memory/plan/explain.ts';
+import { courseOf, explain } from '../../../../src/memory/plan/explain.ts';
 import type { Course } from '../../../../src/memory/plan/explanation-schema.ts';
 import { ANSWER_OVERHEAD, toolTokens } from '../../../../src/memory/tokens/tokens.ts';
 import {

@@ -7,9 +7,9 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { lruOf } from '../../../../src/lib/lru.ts';
 import { messagesOf as messagesIn, readHistory } from '../../../../src/memory/conversation/history.ts';
-import { USUAL_TERMS } from '../../../../src/memory/models/terms.ts';
+import { termsOf } from '../../../../src/memory/models/terms.ts';
 import type { MemoryStrategyRequest } from '../../../../src/memory/modes/table.ts';
-import { plan } from '../../../../src/memory/plan/plan.ts';
+import { planView } from '../../../../src/memory/plan/plan.ts';
 import { BELIEFS } from '../../../../src/request/beliefs.ts';
 import {
   type AutoRequest,
@@ -261,12 +261,11 @@ describe('a call that waits for its result', () => {
         });
         const request = {
           history: { ...history, units },
-          terms: USUAL_TERMS,
-          toolTokens: 0,
+          terms: termsOf(undefined),
           answerTokens: 0,
           force: false,
         };
-        plan(strategyOf({ mode, token_budget: 50 }), request, {
+        planView(strategyOf({ mode, token_budget: 50 }), request, undefined, {
           counter,
           refs: undefined,
           digest: (text) => text,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { USUAL_TERMS } from '../../../../src/memory/models/terms.ts';
+import { termsOf } from '../../../../src/memory/models/terms.ts';
 import { type ReceiptFacts, receiptHashes, signedText } from '../../../../src/memory/plan/receipt.ts';
 import { sha256Hex } from '../../../../src/tenant/identity.ts';
 import { forAll } from '../../../support/laws/runs.ts';
@@ -13,7 +13,7 @@ const FACTS: ReceiptFacts = {
   tools: [{ type: 'function' }],
   answerTokens: 0,
   strategy: { mode: 'auto', token_budget: 1_000 },
-  terms: USUAL_TERMS,
+  terms: termsOf(undefined),
   measure: 'o200k_base',
   limit: null,
   rounds: undefined,
@@ -38,7 +38,11 @@ describe('the hashes of a receipt', () => {
     ['tools', { tools: undefined }, ['request']],
     ['limit of the answer', { answerTokens: 1 }, ['request']],
     ['strategy', { strategy: { mode: 'auto', token_budget: 1_001 } }, ['strategy']],
-    ['price', { terms: { ...USUAL_TERMS, prices: { ...USUAL_TERMS.prices, cached: 0.25 } } }, ['prices']],
+    [
+      'price',
+      { terms: { ...termsOf(undefined), prices: { ...termsOf(undefined).prices, cached: 0.25 } } },
+      ['prices'],
+    ],
     ['measure', { measure: 'cl100k_base' }, ['prices']],
     ['limit', { limit: { tokens: 5, with_answer: true } }, ['prices']],
     ['frontier', { report: { ...FACTS.report, frontier: { unit: 4, moved: true } } }, ['plan']],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { viewItems } from '../../../../src/memory/plan/view-items.ts';
+import { viewItems } from '../../../../src/memory/plan/view.ts';
 import { clearingStrategy, richConversation } from '../../../support/conversations/arbitrary-conversation.ts';
 import { forAll, runs } from '../../../support/laws/runs.ts';
 import { type Viewed, viewOf } from '../../../support/laws/view-of.ts';

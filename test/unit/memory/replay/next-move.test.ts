@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { USUAL_PRICES } from '../../../../src/memory/models/schedules.ts';
-import { nextMove } from '../../../../src/memory/replay/next-move.ts';
+import { nextMove } from '../../../../src/memory/replay/due.ts';
 import type { ReplayRule } from '../../../../src/memory/replay/rule.ts';
 import {
   autoOptions,

@@ -3,12 +3,16 @@ import { describe, expect, it } from 'vitest';
 import { USUAL_PRICES } from '../../../../src/memory/models/schedules.ts';
 import { explain } from '../../../../src/memory/plan/explain.ts';
 import { Floor } from '../../../../src/memory/replay/floor.ts';
-import { refusalsOf } from '../../../../src/memory/replay/phase-refusals.ts';
 import { NOWHERE, type PhaseStanding } from '../../../../src/memory/replay/phase-standing.ts';
-import type { Refusal } from '../../../../src/memory/replay/refusal.ts';
+import { refusalsOf } from '../../../../src/memory/replay/phase-worth.ts';
+import type { Refusal } from '../../../../src/memory/replay/reasons.ts';
 import { buildEvent, type RunFacts } from '../../../../src/memory/run/build-event.ts';
-import { type RunEvent, runEventSchema } from '../../../../src/memory/run/event.ts';
-import { outlinedMessageSchema, outlineOfRun } from '../../../../src/memory/run/outline.ts';
+import {
+  outlinedMessageSchema,
+  outlineOfRun,
+  type RunEvent,
+  runEventSchema,
+} from '../../../../src/memory/run/event.ts';
 import {
   autoOptions,
   autoStrategy,

@@ -1,7 +1,7 @@
 /** The sentences that sum up some days, and which conversations are named as dearer. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { dollarsIn } from '../../../../src/memory/money/dollars.ts';
+import { dollarsIn } from '../../../../src/memory/money/amounts.ts';
 import { type DaySums, NO_DAY_SUMS } from '../../../../src/memory/run/day-sums.ts';
 import { summaryText } from '../../../../src/memory/run/period-summary.ts';
 import {

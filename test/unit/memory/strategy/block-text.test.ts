@@ -8,7 +8,7 @@ import {
   LONGEST_BLOCK,
   writeBlock,
   writeBlocks,
-} from '../../../../src/memory/strategy/block-text.ts';
+} from '../../../../src/memory/strategy/memory-blocks.ts';
 import { forAll } from '../../../support/laws/runs.ts';
 
 const textAfter = (text: string, edit: BlockEdit): string | undefined => {

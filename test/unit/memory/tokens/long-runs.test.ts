@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { LONGEST_RUN, longRunsIn } from '../../../../src/memory/tokens/long-runs.ts';
+import { LONGEST_RUN, longRunsIn } from '../../../../src/memory/tokens/tokens.ts';
 import { forAll } from '../../../support/laws/runs.ts';
 
 /** Every run of one class that is longer than the longest, by one expression each. */

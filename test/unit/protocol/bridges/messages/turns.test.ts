@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { leastCachedPrompt } from '../../../../../src/memory/models/least-cached.ts';
+import { leastCachedPrompt } from '../../../../../src/memory/models/prompt-caches.ts';
 import type { KeptOutput } from '../../../../../src/protocol/bridges/bridge.ts';
 import { MESSAGES_MARKS } from '../../../../../src/protocol/messages/block.ts';
 import { readMessagesRequest } from '../../../../../src/protocol/messages/request.ts';
