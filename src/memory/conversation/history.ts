@@ -215,7 +215,6 @@ function readFrom(known: Shape, messages: readonly Message[], prefixes: readonly
   return { history, shape, isPaired };
 }
 
-/** Reads one message after the other. */
 class Reader {
   readonly units: OpenUnit[];
   /** Assistant messages that follow a user or tool message. */

@@ -200,7 +200,6 @@ export function candidateOf(
   };
 }
 
-/** The marker line for a tool output. */
 export function outputLine({ call }: Output, marker: MarkerStart, { tokens }: Pick<Facts, 'tokens'>): string {
   const kind = call ? 'tool output' : 'observation';
   return writeMarker({ ...marker, kind, tokens });

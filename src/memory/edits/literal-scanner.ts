@@ -52,7 +52,6 @@ function charactersIn(text: string, from: number, to: number): CharacterSet {
   return held;
 }
 
-/** The classes of all characters of a text. */
 function charactersOf(text: string): CharacterSet {
   return charactersIn(text, 0, text.length);
 }
@@ -164,7 +163,6 @@ interface FormFilter<Form> {
   readonly always: CharacterSet;
 }
 
-/** Finds literals by rules. */
 export class LiteralScanner<Form> {
   private readonly rules: LiteralRules<Form>;
   private readonly characters: WordCharacters;

@@ -76,12 +76,10 @@ export function vendorSpelling(name: string): string {
     .replace(/^gpt-35(?!\d)/, 'gpt-3-5');
 }
 
-/** Whether a model is Anthropic's, by its name. */
 export function isClaude(model: string | undefined): boolean {
   return model !== undefined && /^claude(?![a-z])/i.test(baseName(model));
 }
 
-/** A row of a table of models. */
 export interface FamilyRow {
   /** How the bare names of its models begin. Case does not count, and a dot is a dash. */
   readonly family: string;

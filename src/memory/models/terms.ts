@@ -59,7 +59,6 @@ const UNKNOWN_MARKING: Marking = { atBoundaries: true, atMarks: false };
 /** What is never read from a cache has the price of fresh input, and no edit can lose it. */
 const NO_CACHE = { cached: 1, written: 1 };
 
-/** The terms of a model by its name. */
 export function termsOf(
   model: string | undefined,
   { modelPrices, modelWindows, promptCache, ownModels }: ModelTables = NO_TABLES,

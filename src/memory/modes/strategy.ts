@@ -33,7 +33,6 @@ import {
   type SummarizingStrategy,
 } from './table.ts';
 
-/** The names of all modes. */
 export const MODES = Object.keys(modes) as Mode[];
 
 /** Share of the window to leave free, for a strategy without budget and percentage. */
@@ -301,7 +300,6 @@ function issueInside({ errors }: z.core.$ZodIssueInvalidUnion): z.core.$ZodIssue
   return errors.flat().find(({ path, code }) => path.length > 0 || code === 'unrecognized_keys');
 }
 
-/** The fields that a mode allows. */
 export function knownFields(mode: Mode): string[] {
   return Object.keys(modes[mode].schema.shape);
 }

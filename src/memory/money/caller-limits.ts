@@ -15,7 +15,6 @@ export const COUNTED_LIMITS = [
 
 export type CountedLimit = (typeof COUNTED_LIMITS)[number];
 
-/** Whether there is anything to count. */
 export function counts(limits: CallerLimits): boolean {
   return COUNTED_LIMITS.some((limit) => limits[limit] !== undefined);
 }

@@ -23,7 +23,6 @@ export interface View {
   readonly trim?: ShownTrim;
   /** The answer to the first request, with the summary or the line for trimmed messages or both. */
   readonly recap?: Recap;
-  /** Tokens of the view. */
   readonly tokens: number;
   /** Whether contents stay in full because they are not known to be stored. */
   readonly incomplete: boolean;

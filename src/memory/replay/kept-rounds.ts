@@ -168,7 +168,6 @@ export class RoundsInView {
   }
 }
 
-/** Tokens of rounds together. */
 export function tokensOfRounds(some: readonly Pick<KeptRounds, 'tokens'>[]): number {
   return some.reduce((sum, { tokens }) => sum + tokens, 0);
 }

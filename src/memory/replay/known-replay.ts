@@ -65,7 +65,6 @@ const MOST_STATES = 16;
 /** By the facts about the last message of the first request. The newest state is the last one. */
 const known = new WeakMap<MessageFacts, readonly KnownReplay[]>();
 
-/** What is replayed. */
 interface Replayed {
   readonly history: History;
   readonly rule: ReplayRule;

@@ -145,7 +145,6 @@ export class PhaseMover implements Mover<PhaseState> {
     return next && next.freed > leftOut ? next : undefined;
   }
 
-  /** The trimmed messages, if any. */
   trimmedSpan(): TrimmedSpan | undefined {
     return this.view.trimmedSpan(this.standing);
   }

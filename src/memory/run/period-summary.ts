@@ -6,7 +6,6 @@ import { dollarsIn } from '../money/amounts.ts';
 import { type DaySums, netOf } from './day-sums.ts';
 import { type Losses, lossReasons } from './ranked-conversations.ts';
 
-/** The sums of some days. */
 export interface Period {
   readonly days: number;
   /** YYYY-MM-DD, of UTC. */

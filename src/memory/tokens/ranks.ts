@@ -91,7 +91,6 @@ export class TokenRanks {
   }
 }
 
-/** The number of the two bytes at a place. */
 function pairAt(bytes: Uint8Array, at: number): number {
   return ((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0);
 }

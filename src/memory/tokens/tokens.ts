@@ -169,7 +169,6 @@ function countInRuns(text: string, tokenize: (text: string) => number): number {
   return position < text.length ? tokens + tokenize(text.slice(position)) : tokens;
 }
 
-/** A request's tools, for counting. */
 export interface Tools {
   readonly count: number;
   /** Length of their JSON in bytes. */
