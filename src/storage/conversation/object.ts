@@ -140,7 +140,7 @@ export abstract class ConversationMemoryObject<Material>
 
   private readonly sums = new SumReports({
     sums: () => this.sumsToReport(),
-    report: (sums) => this.atTenant((stub, name) => stub.noteSums(name, sums)),
+    report: (sums) => this.reportSums(sums),
     setAlarm: (at) => this.ctx.storage.setAlarm(at),
     ...this.common,
   });
@@ -418,6 +418,10 @@ export abstract class ConversationMemoryObject<Material>
 
   private async report(): Promise<void> {
     await this.atTenant((stub, name) => stub.note(name, []));
+  }
+
+  private reportSums(sums: ConversationSums): Promise<void> {
+    return this.atTenant((stub, name) => stub.noteSums(name, sums));
   }
 
   private async atTenant<Result>(

@@ -222,7 +222,7 @@ overProtocols('PATCH /v1/conversations/{id}/memory', deployment, () => {
     for (const method of ['GET', 'DELETE']) {
       // A request without a user has left its event under the first id.
       const unknown = await at('', method, method === 'GET' ? id : `${id}x`);
-      expect((await errorOf(unknown)).message).toContain('x-memory-user or the query parameter');
+      expect((await errorOf(unknown)).message).toContain('as user or by the header x-memory-user');
       expect((await errorOf(await at('?user=bob', method))).message).toContain("the user 'bob'");
     }
     const messages = await deployment.fetch(`/v1/conversations/${id}x/messages?user=bob`);
