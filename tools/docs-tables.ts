@@ -10,7 +10,8 @@ import * as z from 'zod';
 import { type Table, withTable } from '../bench/page-tables.ts';
 import { variables } from '../src/config.ts';
 import type { Kind } from '../src/lib/isolate-memory.ts';
-import { type Mode, modes } from '../src/memory/modes/table.ts';
+import { edits } from '../src/memory/modes/strategy.ts';
+import { type MemoryStrategy, type Mode, modes } from '../src/memory/modes/table.ts';
 import { WARNINGS } from '../src/memory/plan/warnings.ts';
 import { blocksSchema } from '../src/memory/strategy/memory-blocks.ts';
 import { BLOCKS_FIELDS, OWN_FIELDS, STRATEGY_FIELDS } from '../src/reference/fields.ts';
@@ -131,8 +132,9 @@ function defaultsOf(name: string, schema: Schema): string {
   const usual = defaultOf(schema);
   const others = (Object.keys(modes) as Mode[]).flatMap((mode) => {
     const field = fieldsOf(mode)[name];
-    const edits = 'replayed' in modes[mode] || 'recalled' in modes[mode];
-    const differs = edits && field && isSame(field, schema) && defaultOf(field) !== usual;
+    // Whether a mode edits depends on no other field.
+    const isEditing = edits({ mode } as MemoryStrategy);
+    const differs = isEditing && field && isSame(field, schema) && defaultOf(field) !== usual;
     return differs ? [`; ${code(mode)} ${defaultOf(field)}`] : [];
   });
   return usual + others.join('');
