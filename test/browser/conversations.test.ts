@@ -52,6 +52,8 @@ describe('conversations that were made through the Worker', () => {
     );
     expect(await page.title()).toBe('Conversations · Precis');
     await expectShownWell(page, 'conversations');
+    await page.setViewportSize({ width: 905, height: 900 });
+    expect((await page.locator('.listing .name').first().boundingBox())?.width).toBeGreaterThan(100);
     await page.getByLabel('30 days').check({ force: true });
     await expect.poll(() => lead.innerText()).toContain('In 30 days');
     const header = (name: string) => page.getByRole('columnheader', { name });

@@ -243,7 +243,7 @@ export async function expectShownWell(page: Page, name: string): Promise<void> {
   }
 }
 
-/** No table scrolls sideways, and no word of a column's heading is broken. */
+/** No table scrolls, no word of a heading is broken, and only callers' names are cut off. */
 export async function expectWholeTables(page: Page, where: string): Promise<void> {
   const wide = `[...document.querySelectorAll('section.table, .grid')]
     .filter((one) => one.scrollWidth > one.clientWidth + 1).map((one) => one.ariaLabel)`;
@@ -255,6 +255,9 @@ export async function expectWholeTables(page: Page, where: string): Promise<void
     return lines.size > one.textContent.trim().split(/\\s+/).length;
   }).map((one) => one.textContent)`;
   expect(await page.evaluate(broken), where).toEqual([]);
+  const cut = `[...document.querySelectorAll('.listing td:not(.user, .model, .agent)')]
+    .filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.innerText)`;
+  expect(await page.evaluate(cut), where).toEqual([]);
 }
 
 async function takeShots(page: Page, name: string, folder: string): Promise<void> {
