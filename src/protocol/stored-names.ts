@@ -263,11 +263,13 @@ class Search {
   }
 
   private field(key: string, value: JsonSpan, at: Position): StoredName | undefined {
+    const isNull = this.isLiteral(value, 'null');
+    const meant = foldedName(key);
+    if (NAMES.has(meant) && !isNull) return named(at.path);
+    if (CHOOSING.has(meant) && !isNull) return fault(at.path, CHOOSES);
     const spelling = misspelled(key, at);
     const isFree = FREE_FORM.has(key) || (key === 'input' && this.protocol === 'messages');
-    if (spelling || isFree || this.isLiteral(value, 'null')) return spelling;
-    if (NAMES.has(key)) return named(at.path);
-    if (CHOOSING.has(key)) return fault(at.path, CHOOSES);
+    if (spelling || isFree || isNull) return spelling;
     if (key === 'tools') return this.tools(value, at);
     if (key === 'annotations' && this.citesFiles) return undefined;
     return value.kind === 'object' && NAMING_OBJECTS.has(key)

@@ -195,25 +195,24 @@ const SMALLER =
 
 function tooLarge(limit: number, param: string | null): ApiError {
   // Bodies with a lower limit are no conversations.
-  const help =
-    limit < SIZE_LIMITS.body
-      ? ''
-      : ` ${SMALLER} A larger one, up to the upstream's own limit, can only be forwarded unchanged: with a memory_strategy of none, set by header, agent or deployment, and without fields of Precis.`;
-  const message = `The request body must have at most ${limit.toLocaleString('en-US')} bytes, also when decoded.${help}`;
-  return new ApiError('body_too_large', message, param);
+  const help = limit < SIZE_LIMITS.body ? '' : ` ${SMALLER}`;
+  return new ApiError('body_too_large', `${mostOf(limit)}.${help}`, param);
+}
+
+function mostOf(limit: number): string {
+  return `The request body must have at most ${limit.toLocaleString('en-US')} bytes, also when decoded`;
 }
 
 /**
- * The error for a body over the limit that must be read.
+ * The error for a body over the limit of a route that forwards some of these unread.
  *
- * @param why the end of the message
+ * @param why this one must be read; undefined for one that needs not
  */
-export function tooLargeToRead({ param }: ApiError, why: string): ApiError {
-  return new ApiError(
-    'body_too_large',
-    `The request body must have at most ${SIZE_LIMITS.body.toLocaleString('en-US')} bytes, also when decoded: ${why}. ${SMALLER}`,
-    param,
-  );
+export function tooLargeToRead({ param }: ApiError, why: string | undefined): ApiError {
+  const unread = `A larger one, up to the upstream's own limit, can only be forwarded unchanged: with a memory_strategy of none, set by header, agent or deployment, and without fields of Precis.`;
+  const most = mostOf(SIZE_LIMITS.body);
+  const message = why === undefined ? `${most}. ${SMALLER} ${unread}` : `${most}: ${why}. ${SMALLER}`;
+  return new ApiError('body_too_large', message, param);
 }
 
 function notReadable(code: 'invalid_value' | 'unsupported_media_type', fault: string): ApiError {

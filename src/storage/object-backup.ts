@@ -10,7 +10,15 @@ import { DurableObject } from 'cloudflare:workers';
 import type { Env } from '../config.ts';
 import { InvariantError } from '../lib/invariant-error.ts';
 import { createObjectLog, type Log } from '../log.ts';
-import { columnIn, type RowPlace, type RowRules, readRows, UnknownRows, writeRows } from './table-rows.ts';
+import {
+  changesOf,
+  columnIn,
+  type RowPlace,
+  type RowRules,
+  readRows,
+  UnknownRows,
+  writeRows,
+} from './table-rows.ts';
 import type { LazyTables, Tables } from './tables.ts';
 
 /** How far the saving of an object is. */
@@ -155,19 +163,24 @@ export class ObjectBackup {
     return this.aside.has(query, part, backup);
   }
 
-  /** Makes rows of all parts, all or none. */
+  /** Makes rows of all parts, all or none; `kept` if each that is taken is there. */
   putBack({ backup, parts }: Pick<PutBack, 'backup' | 'parts'>, rules: RowRules = {}): PutBackState {
     if (!this.hasAside(backup, parts - 1)) return 'missing';
+    const rows = { taken: 0, added: 0 };
     try {
       this.tables.atOnce(() => {
-        for (let part = 0; part < parts; part++) writeRows(this.tables, this.textOf(part), rules);
+        for (let part = 0; part < parts; part++) {
+          const { taken, added } = writeRows(this.tables, this.textOf(part), rules);
+          rows.taken += taken;
+          rows.added += added;
+        }
       });
     } catch (error) {
       if (!(error instanceof UnknownRows)) throw error;
       return 'later';
     }
     this.drop();
-    return 'restored';
+    return rows.taken > 0 && rows.added === 0 ? 'kept' : 'restored';
   }
 
   /** The values of a column in the rows that are put aside. */
@@ -190,7 +203,6 @@ export class ObjectBackup {
   }
 
   private stamp(): string {
-    const { n } = this.tables.sql.exec<{ n: number }>('SELECT total_changes() AS n').one();
-    return `${this.life} ${n}`;
+    return `${this.life} ${changesOf(this.tables.sql)}`;
   }
 }

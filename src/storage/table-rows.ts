@@ -83,10 +83,16 @@ export function readRows(
  * Adds the rows of a page. Rows whose keys are there stay as they are.
  *
  * @param text of `readRows`
+ * @returns how many rows it has that this object takes, and how many of them were added
  * @throws UnknownRows for a table or column that this version does not know
  */
-export function writeRows(tables: Tables, text: string, { take = (_, row) => row }: RowRules): void {
-  for (const { table, columns, rows } of JSON.parse(text) as TableRows[]) {
+export function writeRows(
+  tables: Tables,
+  text: string,
+  { take = (_, row) => row }: RowRules,
+): Record<'taken' | 'added', number> {
+  const rows = { taken: 0, added: 0 };
+  for (const { table, columns, rows: saved } of JSON.parse(text) as TableRows[]) {
     const group = tables.groupOf(table);
     if (!group || group.isPassing) throw new UnknownRows(table);
     group.make();
@@ -94,13 +100,23 @@ export function writeRows(tables: Tables, text: string, { take = (_, row) => row
     const known = new Set([...layout.columns, ...layout.key]);
     const unknown = columns.find((column) => !known.has(column) && !group.isRetired(column));
     if (unknown !== undefined) throw new UnknownRows(`${table}.${unknown}`);
-    for (const cells of rows) {
+    const before = changesOf(tables.sql);
+    for (const cells of saved) {
       const row = columns.flatMap((name, at) => (known.has(name) ? [[name, valueIn(cells[at])]] : []));
       const taken = take(table, Object.fromEntries(row));
       if (!taken) continue;
-      tables.sql.exec(insertInto(table, Object.keys(taken), 'IGNORE'), ...Object.values(taken));
+      const into = insertInto(table, Object.keys(taken), 'IGNORE');
+      rows.taken += 1;
+      tables.sql.exec(into, ...Object.values(taken));
     }
+    rows.added += changesOf(tables.sql) - before;
   }
+  return rows;
+}
+
+/** How many rows this life of the object has changed. */
+export function changesOf(sql: SqlStorage): number {
+  return sql.exec<{ n: number }>('SELECT total_changes() AS n').one().n;
 }
 
 /** The values of a column. @param text of `readRows` */

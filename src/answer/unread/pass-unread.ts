@@ -60,9 +60,10 @@ export async function passUnread(
   life: CallLife,
 ): Promise<Response> {
   const { headers } = scope;
-  const { fault, whole } = unread;
+  const { whole } = unread;
   const chosen = chosenUnread(scope);
-  if (typeof chosen !== 'object') throw await refused({ ...unread, fault: explained(fault, chosen) });
+  const fault = explained(unread.fault, typeof chosen === 'string' ? chosen : undefined);
+  if (typeof chosen !== 'object') throw await refused({ ...unread, fault });
   const isPlain = (headers.get('content-encoding') ?? '') === '';
   const watched =
     whole instanceof ReadableStream && isPlain ? watch(whole, headers, unread.isNear === true) : undefined;
@@ -90,9 +91,12 @@ const REASONS = {
 
 type Reason = keyof typeof REASONS;
 
-/** The fault of a body that is not read. If it is the body's size, it says why it must be read. */
+/**
+ * The fault of a body that is not read. If it is the body's size, it says why it must be read, or
+ * when it needs not be.
+ */
 function explained(fault: ApiError, reason: Reason | undefined): ApiError {
-  return reason && fault.code === 'body_too_large' ? tooLargeToRead(fault, REASONS[reason]) : fault;
+  return fault.code === 'body_too_large' ? tooLargeToRead(fault, reason && REASONS[reason]) : fault;
 }
 
 /**

@@ -83,7 +83,8 @@ export class TenantBackup extends ObjectBackup {
     this.parts.deletions.begin();
     const state = super.putBack(saved, { take: this.taker(saved) });
     // So that isolates read the register again, if this is its object.
-    this.tables.groupOf('register_version')?.change('UPDATE register_version SET version = version + 1');
+    if (state === 'restored')
+      this.tables.groupOf('register_version')?.change('UPDATE register_version SET version = version + 1');
     return state;
   }
 

@@ -21,12 +21,16 @@ const message = user('Hello');
  * stored.
  */
 function found(protocol: Protocol, body: object | string, opened = nothing): string | undefined {
+  return foundIn(protocol, body, opened)?.param;
+}
+
+function foundIn(protocol: Protocol, body: object | string, opened = nothing) {
   const bytes = new TextEncoder().encode(typeof body === 'string' ? body : JSON.stringify(body));
   const read = READERS[protocol](bytes);
   if (!read.ok) throw new Error(read.reason.message);
   const name = read.value.storedName(opened);
   if (name) expect(name.message.startsWith(name.param)).toBe(true);
-  return name?.param;
+  return name;
 }
 
 const inItems = (...input: unknown[]) => found('responses', { model: 'm', input });
@@ -274,6 +278,9 @@ describe('a field of a body', () => {
       expect(found('responses', { model: 'm', input: 'x', fallbacks: nested })).toBe(`fallbacks[0].${field}`);
       const spelled = field.toUpperCase();
       expect(found('responses', { model: 'm', input: 'x', [spelled]: 'x' })).toBe(spelled);
+      expect(foundIn('chat', { model: 'm', messages: [message], [spelled]: 'x' })?.message).toMatch(
+        /leave it out\.$/,
+      );
     },
   );
 

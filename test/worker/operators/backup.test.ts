@@ -262,7 +262,7 @@ describe('the rows of an object', () => {
     expect([{ ...after[0], state }, after[1]]).toEqual(before);
     expect(Object.values(before[0] ?? {}).flat().length).toBeGreaterThan(30);
     expect(Object.values(before[0] ?? {}).filter((rows) => rows.length === 0)).toEqual([]);
-    expect(counts).toMatchObject({ 'conversation restored': 1, 'user restored': 1, 'tenant restored': 1 });
+    expect(counts).toMatchObject({ 'conversation restored': 1, 'user restored': 1, 'tenant kept': 1 });
   });
 
   it('of a tenant come back with the ids that its conversations have there', async () => {
@@ -369,7 +369,7 @@ describe('a restore', () => {
     expect(first).toMatchObject({ 'conversation restored': 1, 'ref restored': 1 });
     expect(first['content restored']).toBeGreaterThan(0);
     expect((await read()).slice(1)).toEqual(before.slice(1));
-    expect(await restore(records)).toEqual({ 'tenant restored': 1, 'conversation kept': 1, 'ref kept': 1 });
+    expect(await restore(records)).toEqual({ 'tenant kept': 1, 'conversation kept': 1, 'ref kept': 1 });
     expect((await read()).slice(1)).toEqual(before.slice(1));
   });
 
@@ -427,7 +427,7 @@ describe('a restore', () => {
     const counts = await restore(records);
 
     expect(await read()).toEqual(before);
-    expect(counts).toEqual({ 'tenant restored': 1, 'conversation kept': 1 });
+    expect(counts).toEqual({ 'tenant kept': 1, 'conversation kept': 1 });
     expect(id).toHaveLength(32);
   });
 
@@ -566,7 +566,7 @@ describe('a restore', () => {
     await empty(stub);
     // The head, the tenant's part and end, the conversation's part, and its objects in R2.
     expect(await restore(records.slice(0, 5))).toEqual({
-      'tenant restored': 1,
+      'tenant kept': 1,
       'content kept': 1,
     });
     expect((await request(memoryOf('one'))).status).toBe(404);
@@ -700,7 +700,7 @@ describe('requests for records', () => {
     const records = await backUp();
     expect(records.filter(({ attachment }) => attachment.length > 0)).toHaveLength(8);
     await emptyBucket(id);
-    expect(await restore(records)).toEqual({ 'tenant restored': 1, 'ref restored': 60 });
+    expect(await restore(records)).toEqual({ 'tenant kept': 1, 'ref restored': 60 });
     expect(mostCalls()).toBeLessThanOrEqual(50);
     expect(mostCalls()).toBeGreaterThan(20);
   });

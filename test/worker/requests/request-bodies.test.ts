@@ -80,6 +80,11 @@ describe.each(['/v1/chat/completions', '/v1/responses'])('F4: a body over the li
 
     expect([status, error?.code, error?.param]).toEqual([413, 'body_too_large', param]);
     expect([seen.read, sent.length]).toEqual([0, 0]);
+    expect(error?.message).toContain('forwarded unchanged');
+    for (const other of ['/v1/compact', '/v1/explain', '/v1/compress']) {
+      const { status, error } = await ask(other, textOf(path, 5));
+      expect([other, status, error?.message]).toEqual([other, 413, expect.not.stringContaining('none')]);
+    }
   });
 
   it('is refused at the limit, where it is not', async () => {
