@@ -5,7 +5,7 @@ import { urlOf } from '../lib/request-url.ts';
 import { errorFields } from '../log.ts';
 import { ModelHead } from '../protocol/answers/model-head.ts';
 import { UsageTail } from '../protocol/answers/usage-tail.ts';
-import type { SpendingCall } from '../request/callers/spending-call.ts';
+import type { SentCall, SpendingCall } from '../request/callers/spending-call.ts';
 import { accountError, upstreamError } from '../request/errors.ts';
 import { knownHeader } from '../request/own-headers.ts';
 import type { RequestScope } from '../request/scope.ts';
@@ -36,6 +36,8 @@ export interface AskOptions {
   readonly counts?: boolean;
   /** The tokens of the body, if they were counted. */
   readonly tokens?: number | undefined;
+  /** What its bill takes as written to the cache (`BilledRequest`). */
+  readonly writes?: SentCall['writes'];
 }
 
 /** An answer of the upstream, and its usage as far as it has come. */
@@ -62,6 +64,7 @@ export async function askUpstream(
     headers: added = [],
     listed,
     tokens,
+    writes,
   }: AskOptions = {},
 ): Promise<CountedAnswer> {
   const { services, caller, timings, incoming, api } = scope;
@@ -73,7 +76,7 @@ export async function askUpstream(
   if (isFurther) dropIdentity(headers);
   for (const header of added) headers.set(...header);
   if (listed) addToList(headers, listed);
-  const spending = body && (await scope.spending?.begin({ path, body: wholeOf(body), tokens }));
+  const spending = body && (await scope.spending?.begin({ path, body: wholeOf(body), tokens, writes }));
   const modelCall = scope.trace?.calling(url);
   if (modelCall?.traceparent) {
     headers.set('traceparent', modelCall.traceparent);

@@ -1,7 +1,9 @@
 /** Makes the attempts at one answer, and at its rounds. */
 
+import { writtenShare } from '../listeners/bill-order.ts';
 import { withDroppedReasoning } from '../listeners/dropped-reasoning.ts';
 import type { CallLife } from '../listeners/life.ts';
+import type { Schedule } from '../memory/models/schedule.ts';
 import { passesThrough } from '../memory/modes/strategy.ts';
 import type { Report } from '../memory/plan/report.ts';
 import type { UsageTail } from '../protocol/answers/usage-tail.ts';
@@ -232,7 +234,13 @@ export class Attempts {
     const { api, call, life } = this.asking;
     const { key } = this;
     const headers = key?.header === undefined ? [] : [[key.header, key.key] as const];
-    const given = { ...options, headers, counts: life.readsUsage, isFurther: this.hasAsked };
+    const given = {
+      ...options,
+      headers,
+      counts: life.readsUsage,
+      isFurther: this.hasAsked,
+      writes: (schedule: Schedule | null) => writtenShare(call, schedule),
+    };
     this.hasAsked = true;
     const asked =
       next && !next.without.has('bridge') && body instanceof Uint8Array

@@ -1,6 +1,6 @@
 /** Forwards a request unchanged, and plans what its strategy would have done. */
 import { pause } from '../lib/time-limit.ts';
-import { potentialBillOf } from '../listeners/bill-order.ts';
+import { potentialBillOf, writtenShare } from '../listeners/bill-order.ts';
 import { withDroppedReasoning } from '../listeners/dropped-reasoning.ts';
 import type { CallLife } from '../listeners/life.ts';
 import { sinceBefore } from '../listeners/moved-since.ts';
@@ -33,6 +33,7 @@ export async function answerObserved(
   const answering = askUpstream(scope, path, encoded ?? body, {
     keepsEncoding: encoded !== undefined,
     counts,
+    writes: (schedule) => writtenShare(call, schedule),
   });
   const [answer, { potential, plan }] = await Promise.all([answering, potentialOf(call)]);
   const { usage } = answer;

@@ -6,7 +6,7 @@
  * request before, makes the bill and keeps the sums (`storage/conversation/bills.ts`), to which
  * each claim and each digest adds its cost when it ends.
  */
-import type { HitRule, Schedule } from '../memory/models/schedule.ts';
+import type { Schedule } from '../memory/models/schedule.ts';
 import { costOf } from '../memory/money/amounts.ts';
 import { type BillOrder, potentialBill } from '../memory/money/bill.ts';
 import type { PotentialBill } from '../memory/money/bill-schema.ts';
@@ -50,7 +50,7 @@ export function billOrderOf(
 export function unchangedOrderOf(answers: readonly BilledAnswer[], call: Call): BillOrder {
   const schedule = scheduleFor(answers, call);
   const marked = schedule?.hits && markedShare(call.request, schedule.hits);
-  const writes = schedule?.hits && writtenShare(call, schedule.hits, marked);
+  const writes = writtenShare(call, schedule, marked);
   return {
     schedule,
     calls: answers.map((answer) => answer.usage() ?? null),
@@ -83,13 +83,14 @@ export function potentialBillOf(
   });
 }
 
-/** See `BilledRequest`. A mark by Precis that moves along is at the end. */
-function writtenShare(
+/** See `writes` of `BilledRequest`. A mark by Precis that moves along is at the end. */
+export function writtenShare(
   { request, chosen, scope }: Call,
-  hits: HitRule,
-  marked: number | undefined,
+  schedule: Schedule | null,
+  marked = schedule?.hits && markedShare(request, schedule.hits),
 ): number | undefined {
-  if (hits === 'breakpoints-20') return marked ?? 1;
+  if (!schedule?.hits) return undefined;
+  if (schedule.hits === 'breakpoints-20') return marked ?? 1;
   const { marks } = termsFor(request, chosen.strategy, scope.services.config);
   return marks ? 1 : marked;
 }

@@ -94,8 +94,12 @@ export function billOf(request: BilledRequest): Bill | null {
   };
 }
 
-/** A usage with the cache writes of the vendor's rule, where the upstream reports none. */
-function withWrites(
+/**
+ * A usage with the cache writes of the vendor's rule, where the upstream reports none.
+ *
+ * @param writes see `BilledRequest`
+ */
+export function withWrites(
   usage: RunUsage,
   { writes }: { readonly writes?: number | undefined },
   { fresh, written, hits }: Schedule,

@@ -9,7 +9,7 @@
 import { DAY_MS, dayOf, monthOf } from '../../lib/utc-time.ts';
 import type { Schedule } from '../models/schedule.ts';
 import { amountOf, type Nanodollars, nanodollarsOf } from './amounts.ts';
-import { billedTokens } from './bill.ts';
+import { billedTokens, withWrites } from './bill.ts';
 import type { RunUsage, TokenUsage } from './bill-schema.ts';
 import type { CallerLimits, CountedLimit } from './caller-limits.ts';
 
@@ -141,17 +141,19 @@ export function spendAtEnd(
  *
  * @param usage undefined if the upstream has reported none, or the call is not over
  * @param schedule null: no price
+ * @param writes see `BilledRequest`
  */
 export function spendOf(
   usage: RunUsage | undefined,
   schedule: Schedule | null,
   estimated: EstimatedTokens,
+  writes?: number,
 ): Spend {
   const input = usage?.input ?? estimated.input;
   const output = usage?.output ?? estimated.output;
   const tokens = input + output;
   if (!schedule) return { tokens, amount: 0 };
-  const billed = usage && billedTokens(usage, schedule);
+  const billed = usage && billedTokens(withWrites(usage, { writes }, schedule), schedule);
   if (billed) return { tokens, amount: amountOf(billed, schedule) };
   const cached = Math.min(usage?.cached ?? 0, input);
   const written = Math.min(usage?.cache_writes ?? 0, input - cached);

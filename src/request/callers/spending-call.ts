@@ -10,6 +10,17 @@ import { isEventStream } from '../../upstream/request.ts';
 import type { BilledAnswer } from './billing.ts';
 import type { MostOutput } from './most-output.ts';
 
+/** A call of the upstream with a body. */
+export interface SentCall {
+  /** Below the upstream's base URL. */
+  readonly path: string;
+  readonly body: Uint8Array;
+  /** The tokens of its body, if they were counted. */
+  readonly tokens?: number | undefined;
+  /** See `BilledRequest`. Absent if that is not known. */
+  readonly writes?: ((schedule: Schedule | null) => number | undefined) | undefined;
+}
+
 interface ReservedCall {
   /**
    * How it is billed; null: no price.
@@ -19,6 +30,8 @@ interface ReservedCall {
    */
   scheduleOf(answer?: BilledAnswer, model?: string): Schedule | null;
   readonly estimated: MostOutput & { readonly input: number };
+  /** See `BilledRequest`. */
+  readonly writes: SentCall['writes'];
   /** Whether its answer has no tokens. */
   readonly isVector: boolean;
   /** Whether a gateway may have asked another model. */
@@ -64,7 +77,8 @@ export class SpendingCall {
 
   /** The answer has ended, or broken off. */
   ended(answer: UsageTail, isWhole: boolean): void {
-    const { estimated, scheduleOf, over } = this.call;
+    const { call } = this;
+    const { estimated } = call;
     // Without a stream the model has finished before the first byte.
     const isFinished = isWhole || this.size?.isStream !== true;
     const seen = this.size?.output ?? 0;
@@ -75,7 +89,8 @@ export class SpendingCall {
     // What a stream reports before its end is not all.
     const least = isFinished || reported === null ? reported : Math.max(reported, output);
     const counted = usage && { ...usage, output: least };
-    over(spendOf(counted, scheduleOf(answer, this.model?.read()), { input: estimated.input, output }));
+    const schedule = call.scheduleOf(answer, this.model?.read());
+    call.over(spendOf(counted, schedule, { input: estimated.input, output }, call.writes?.(schedule)));
   }
 
   /**

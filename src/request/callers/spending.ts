@@ -30,16 +30,7 @@ import { billingOf, HOUR, type PricedRequest, scheduleOfAnswers, scheduleOfReque
 import { checkState } from './caller.ts';
 import { EMBEDDINGS, MESSAGES, mostOutput, OUTPUT_FIELDS } from './most-output.ts';
 import { modelsIn, OTHER_MODELS } from './other-models.ts';
-import { SpendingCall } from './spending-call.ts';
-
-/** A call of the upstream with a body. */
-interface SentCall {
-  /** Below the upstream's base URL. */
-  readonly path: string;
-  readonly body: Uint8Array;
-  /** The tokens of its body, if they were counted. */
-  readonly tokens?: number | undefined;
-}
+import { type SentCall, SpendingCall } from './spending-call.ts';
 
 /** They count the tokens of a request, and answer with their number. */
 const COUNTING: ReadonlySet<string> = new Set(['/responses/input_tokens', '/messages/count_tokens']);
@@ -136,6 +127,7 @@ export class Spending {
         return answer ? (scheduleOfAnswers(priced, [answer], services) ?? schedule) : schedule;
       },
       estimated: { input, usual, most, isAsked: outputs.every(({ isAsked }) => isAsked), hidden },
+      writes: call.writes,
       isVector: call.path === EMBEDDINGS,
       isOneOfMany,
       over: (spend) => void over(spend),

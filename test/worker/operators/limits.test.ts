@@ -95,6 +95,34 @@ describe('a caller with a budget', () => {
     expect(answered).toBeLessThanOrEqual(10);
   });
 
+  it('pays what its bills say where the upstream does not report what its cache keeps', async () => {
+    const { chat, request, key, upstream, days } = limited({ usd_per_day: 1 });
+    const usage = {
+      prompt_tokens: 8_000,
+      completion_tokens: 100,
+      prompt_tokens_details: { cached_tokens: 0 },
+    };
+    upstream.answer = () =>
+      Response.json({ choices: [{ index: 0, message: { role: 'assistant', content: 'x' } }], usage });
+    const asked = { ...QUESTION, model: 'gpt-6-luna', conversation_id: 'billed' };
+    for (const strategy of ['none', 'auto', { mode: 'auto', observe: true }])
+      expect((await chat({ ...asked, memory_strategy: strategy })).status).toBe(200);
+    const bills = async () => {
+      const listed = await request('/v1/conversations/billed/requests', {
+        headers: { authorization: `Bearer ${key}` },
+      });
+      const { data } = (await listed.json()) as {
+        data: { bill: { about?: true; actual: number } | null }[];
+      };
+      return data.map(({ bill }) => bill);
+    };
+    await expect.poll(async () => (await bills()).length).toBe(3);
+    const billed = await bills();
+    expect(billed.map((bill) => bill?.about)).toEqual([true, true, true]);
+    const amount = billed.reduce((sum, bill) => sum + (bill?.actual ?? 0), 0);
+    expect(await days()).toMatchObject([{ requests: 3, amount }]);
+  });
+
   it('pays nothing for what the upstream refuses, or does not take', async () => {
     const { chat, upstream, days } = limited({ usd_per_day: 1 });
     upstream.answer = () => Response.json({ error: { message: 'no' } }, { status: 400 });
