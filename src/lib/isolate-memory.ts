@@ -90,6 +90,16 @@ export class IsolateMemory<Kinds extends Readonly<Record<string, Kind>>> {
     }
   }
 
+  /**
+   * Whether an owner was forgotten as a whole.
+   *
+   * @param owner asked for only if any was forgotten since
+   * @param since in milliseconds since the epoch
+   */
+  hasForgotten(owner: () => string, since: number): boolean {
+    return this.deletions.isAnySince(since) && this.deletions.overtook(owner(), EVERY_KIND, since);
+  }
+
   private make(name: keyof Kinds & string): Forgetful {
     const kind: Kind = this.kinds[name] as Kind;
     if ('make' in kind) return kind.make(kind.bytes);
@@ -200,9 +210,13 @@ class Deletions {
     this.times.set(`${kind} ${owner}`, now);
   }
 
+  isAnySince(at: number): boolean {
+    return at <= this.last;
+  }
+
   /** Whether a value was asked for before its owner was forgotten. */
   overtook(owner: string, kind: string, at: number): boolean {
-    if (at > this.last) return false;
+    if (!this.isAnySince(at)) return false;
     const [tenant = owner] = owner.split(':', 1);
     return [owner, tenant].some((one) => [kind, EVERY_KIND].some((of) => at <= this.timeOf(`${of} ${one}`)));
   }

@@ -10,15 +10,20 @@ import { writtenBytes } from '../protocol/written-bodies.ts';
 import type { Call } from '../request/call.ts';
 import { noteNamed } from '../request/named-refs.ts';
 import { trackWork } from '../request/pending-work.ts';
+import { groupNameOf } from '../request/ref-writer.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
 import { bridgedBytes } from '../view/made-before.ts';
 import type { AskedModel, CallFeature } from './listener.ts';
 
 export const upkeep: CallFeature = (call) => {
-  if (!call.scope.caller.tenant) return undefined;
+  const { caller, services, timings } = call.scope;
+  const { tenant } = caller;
+  if (!tenant) return undefined;
+  const isDeleted = () =>
+    services.memory.hasForgotten(() => groupNameOf(tenant, call) ?? tenant.id, timings.startedAt);
   return {
     settled: ({ asked }) => {
-      if (asked?.answer.ok) prepare(asked, call);
+      if (asked?.answer.ok) prepare(asked, call, isDeleted);
     },
     // A request that has come again stays, however it is answered.
     ended: () => {
@@ -27,10 +32,12 @@ export const upkeep: CallFeature = (call) => {
   };
 };
 
-function prepare({ made: { prepareNext }, body }: AskedModel, call: Call): void {
+function prepare({ made: { prepareNext }, body }: AskedModel, call: Call, isDeleted: () => boolean): void {
   const { services, waitUntil, upkeep: facts } = call.scope;
+  if (isDeleted()) return;
   if (prepareNext) {
     const begin = () => {
+      if (isDeleted()) return undefined;
       const work = prepareNext();
       keepArray(call, body);
       return work;

@@ -25,16 +25,21 @@ export function refWriterOf(tenant: Tenant, call: Writing): RefWriter {
   return known;
 }
 
-function createWriter(tenant: Tenant, { request, owner, scope }: Writing): RefWriter {
-  const { services, waitUntil } = scope;
+/** The name under which a call's refs are noted; undefined before there is an answer. */
+export function groupNameOf(tenant: Tenant, { request, owner, scope }: Writing): string | undefined {
   const group = groupOf(request.messages, owner, scope);
-  const name = group && conversationName(tenant.id, owner.user, group);
+  return group && conversationName(tenant.id, owner.user, group);
+}
+
+function createWriter(tenant: Tenant, writing: Writing): RefWriter {
+  const { services, waitUntil, upkeep } = writing.scope;
+  const name = groupNameOf(tenant, writing);
   return new RefWriter({
     store: new RefStore(services.bucket, tenant),
     tenant: tenant.id,
     known: services.memory.of('refs'),
     waitUntil,
-    upkeep: scope.upkeep.of(name ?? ''),
+    upkeep: upkeep.of(name ?? ''),
     uses:
       name === undefined
         ? undefined

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { LARGEST_PACK } from '../../../src/storage/archive/packing.ts';
-import { user } from '../../support/conversations/chat.ts';
+import { lines, step, user } from '../../support/conversations/chat.ts';
 import { startApp, watchedBucket } from '../support.ts';
 import { ANSWER, archive, COMPACT, packsOf, racingApp, recordLog, tablesOf, tenantOf } from './archived.ts';
 
@@ -135,6 +135,30 @@ describe('a request whose answer outlasts a deletion', () => {
     expect(await tablesOf(stub)).toEqual([]);
     expect(await packsOf(KEY, before)).toEqual([]);
     expect((await remove()).status).toBe(404);
+  });
+
+  it('prepares no contents for the next view', async () => {
+    const key = 'sk-a-caller-whose-contents-are-deleted';
+    const { app, ask, remove } = archive({}, key);
+    const steps = (count: number) =>
+      Array.from({ length: count }, (_, at) => step(`call_${at}`, 'search', lines(400, `at ${at}`))).flat();
+    const stored = async () => {
+      const [refs, listed] = await Promise.all([app.request('/v1/refs'), app.request('/v1/conversations')]);
+      return [await refs.json(), await listed.json()] as { data: object[] }[];
+    };
+    const budget = { memory_strategy: { mode: 'auto', token_budget: 8_000 } };
+    await ask([user('Go'), ...steps(6)], budget);
+    expect((await stored()).map(({ data }) => data.length > 0)).toEqual([true, true]);
+    const gate = Promise.withResolvers<void>();
+    app.answer.gate = () => gate.promise;
+    const asked = app.sent.length;
+    const asking = ask([user('Go'), ...steps(9)], budget);
+    await expect.poll(() => app.sent.length).toBeGreaterThan(asked);
+    expect((await remove()).status).toBe(200);
+    gate.resolve();
+    expect((await asking).status).toBe(200);
+
+    expect((await stored()).map(({ data }) => data)).toEqual([[], []]);
   });
 });
 
