@@ -23,7 +23,13 @@ export async function why(url, key, id, { conversation, user }) {
     console.log(json.why ?? json.error?.message);
     return json.why === undefined ? 1 : 0;
   }
-  console.error(`No event of ${id ?? 'any request'} is kept${conversation === undefined ? ` in the ${MOST} latest conversations of this key` : ''}.
+  const looked =
+    conversation === undefined
+      ? ` in the ${MOST} latest conversations of this key.`
+      : user === undefined
+        ? `. If the requests of ${conversation} name a user, name it by --user.`
+        : '.';
+  console.error(`No event of ${id ?? 'any request'} is kept${looked}
 A request leaves none without a key of 20 characters, in mode none without a conversation's name or
 by its header x-memory-strategy, as the first of an unnamed conversation, if Precis could not read
 it, and with EVENTS=off.`);

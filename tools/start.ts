@@ -199,6 +199,8 @@ function variablesIn(texts: readonly string[], names: readonly VariableName[]): 
     const [word = ''] = /^\w*/.exec(text) ?? [];
     const name = nearest(word, names);
     if (name === word && text[word.length] === ':') return [name, text.slice(word.length + 1)];
+    if (name === undefined && text[word.length] === ':')
+      return fail(`There is no variable ${word}: docs/deploying.md lists all.`);
     return fail(`--var takes ${name ?? '<NAME>'}:<value>, not ${text.slice(0, word.length + 1)}…`);
   });
   const given = Object.fromEntries(named.filter(([, value]) => value !== ''));

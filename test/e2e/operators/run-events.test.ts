@@ -216,7 +216,7 @@ it('`precis why` finds a request by its id or the newest one, and says why it wa
   expect(why('--conversation', id).stdout).toBe(stdout);
   await until('the newest one is found', async () => /^2 messages /.test(why().stdout));
   const unknown = why('req_of_nobody', '--conversation', id);
-  expect(unknown.stderr).toMatch(/^No event of req_of_nobody is kept\.$/m);
+  expect(unknown.stderr).toMatch(/^No event of req_of_nobody is kept\. If .* name it by --user\.$/m);
   expect(unknown.stderr).toContain('by its header x-memory-strategy');
   expect(unknown.status).toBe(1);
 });

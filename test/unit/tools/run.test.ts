@@ -246,7 +246,7 @@ describe('precis start', () => {
       /^--var takes UPSTREAM_BASE_URL:<value>, not UPSTREAM_BASE_URl:…$/m,
     ],
     ['--var', 'ADMIN_TOKEN=sk-secret', /^--var takes ADMIN_TOKEN:<value>, not ADMIN_TOKEN=…$/m],
-    ['--var', 'OTHER:sk-secret', /^--var takes <NAME>:<value>, not OTHER:…$/m],
+    ['--var', 'OTHER:sk-secret', /^There is no variable OTHER: docs\/deploying\.md lists all\.$/m],
     [
       '--var',
       'UPSTREAM_BASE_URL:http://127.0.0.1:9/v1',
