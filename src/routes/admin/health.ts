@@ -58,13 +58,13 @@ const LOOKS: Readonly<Record<Part, Look>> = {
       return { status: 'off', reason: 'ANTHROPIC_BASE_URL is not set' };
     return upstream(config, ANTHROPIC, config.access?.anthropicApiKey);
   },
-  summarizer: ({ config: { summarizer, ownSummarizer } }) =>
+  summarizer: ({ config: { summarizer, ownSummarizer, access } }) =>
     model(
       summarizer,
       'SUMMARIZER',
       ownSummarizer
-        ? `no separate server: ${ownSummarizer.model} of each request's upstream writes, with that request's key`
-        : "not configured: callers' keys pay for their summaries",
+        ? `no separate server: ${ownSummarizer.model} of each request's upstream writes, with ${access ? "this deployment's" : "that request's"} key`
+        : `not configured: ${access ? "this deployment's account pays" : "callers' keys pay"} for summaries`,
     ),
   embeddings: ({ config: { embeddings } }) =>
     model(embeddings, 'EMBEDDINGS', 'not configured: archives are searched by words alone'),

@@ -186,7 +186,11 @@ describe('the health of a deployment’s parts', () => {
       status: 'off',
       reason: "no separate server: a-model of each request's upstream writes, with that request's key",
     });
-    expect((await reasonOf({}))?.reason).toContain('not configured');
+    expect((await reasonOf({}))?.reason).toBe("not configured: callers' keys pay for summaries");
+    const shared = { ACCESS_KEYS: `one=${'k'.repeat(20)}`, UPSTREAM_API_KEY: 'sk-the-account' };
+    expect((await reasonOf(shared))?.reason).toBe(
+      "not configured: this deployment's account pays for summaries",
+    );
   });
 
   it('reports a rotation', async () => {
