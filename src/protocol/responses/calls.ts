@@ -13,7 +13,7 @@ import { appendTo, type LongerBody } from '../tools.ts';
  * The environment of a shell that the upstream hosts
  * (https://platform.openai.com/docs/guides/tools-shell).
  */
-const HOSTED_SHELL = 'container_reference';
+export const HOSTED_SHELL = 'container_reference';
 
 /** What happens to an item. `held`: not decided before the next item. */
 export type Fate = 'shown' | 'held' | 'hidden';
@@ -27,6 +27,9 @@ export type Fate = 'shown' | 'held' | 'hidden';
  * An answer in a form such as JSON has no messages of turns that are answered here.
  */
 export class ItemSorter extends CallSorter {
+  /** Programs after a call of ours. What they ask of the caller is not answered. */
+  private readonly dropped = new Set<unknown>();
+
   /** Whether our calls among all items of an answer are to be answered. */
   areOurs(items: readonly JsonObject[]): boolean {
     for (const item of items) this.next(item);
@@ -36,9 +39,16 @@ export class ItemSorter extends CallSorter {
   next(item: JsonObject): Fate {
     if (item.type === 'reasoning') return 'held';
     if (item.type === 'message' && this.hidesTexts) return 'hidden';
+    if (item.type === 'program' && this.isOurs) this.dropped.add(item.call_id);
+    if (this.drops(item)) return 'hidden';
     const isOurs = this.calls(item);
     if (!isOurs && !waitsForCaller(item)) return 'shown';
     return this.showsCall(isOurs) ? 'shown' : 'hidden';
+  }
+
+  /** Whether an item belongs to a program that is left out. */
+  drops({ call_id }: JsonObject): boolean {
+    return this.dropped.has(call_id);
   }
 
   /** Whether it is one of Precis's calls. Tools in a namespace are others, whatever their names. */
@@ -53,6 +63,7 @@ export class ItemSorter extends CallSorter {
  */
 export function waitsForCaller({ type, call_id, execution, environment }: JsonObject): boolean {
   if (type === 'mcp_approval_request') return true;
+  if (type === 'program') return false;
   if (typeof call_id !== 'string' || asString(type).endsWith('_output')) return false;
   return execution !== 'server' && asObject(environment).type !== HOSTED_SHELL;
 }
@@ -66,7 +77,8 @@ export function turnOf(items: readonly JsonObject[], sorter: ItemSorter, isUnsto
       reasoning.push(item);
       continue;
     }
-    if (sorter.calls(item) || !waitsForCaller(item)) messages.push(...reasoning, item);
+    if (sorter.calls(item) || !(waitsForCaller(item) || sorter.drops(item)))
+      messages.push(...reasoning, item);
     reasoning = [];
   }
   return {

@@ -35,6 +35,7 @@ import {
 } from '../parts.ts';
 import { MARKS, saidIn } from '../said.ts';
 import { COMPACTIONS } from '../sealed.ts';
+import { HOSTED_SHELL } from './calls.ts';
 import { HostedOutput } from './hosted-output.ts';
 import { APPROVAL, isCallType } from './reasoning.ts';
 
@@ -57,6 +58,7 @@ export const READ_FIELDS: readonly string[] = [
   'operation',
   'encrypted_content',
   'tools',
+  'environment',
 ];
 
 const MESSAGE_ROLES: ReadonlyMap<string, Role> = new Map([
@@ -149,6 +151,8 @@ export class Item {
   readonly span: JsonSpan;
   readonly type: string;
   readonly facts: ItemFacts;
+  /** Whether the upstream has answered this call, or it is such an answer: both in one message. */
+  isRun = false;
   private readonly body: Uint8Array;
   private weighed: Weight | undefined;
   private readHosted: { readonly output: HostedOutput | undefined } | undefined;
@@ -176,7 +180,7 @@ export class Item {
     if (this.type === 'message') return MESSAGE_ROLES.get(this.string('role') ?? '') ?? 'preamble';
     if (STANDING.has(this.type)) return 'preamble';
     if (this.answers !== undefined) return 'tool';
-    return this.type === 'reasoning' || this.isCall ? 'assistant' : undefined;
+    return this.type === 'reasoning' || this.isCall || this.isRun ? 'assistant' : undefined;
   }
 
   /** Whether it is a call that needs a result. */
@@ -190,7 +194,7 @@ export class Item {
    */
   get answers(): string | undefined {
     if (this.type === 'mcp_approval_response') return this.string('approval_request_id');
-    if (!this.type.endsWith('_output')) return undefined;
+    if (!this.type.endsWith('_output') || this.isRun) return undefined;
     const id = this.string('call_id');
     if (id !== undefined) return id;
     // By the reference, a local shell's result has the call's id as its own `id`; clients send
@@ -200,12 +204,25 @@ export class Item {
     return EDITABLE_OUTPUTS.has(this.type) ? '' : undefined;
   }
 
+  /** The kind of item by which the upstream itself may answer this call; undefined if it can't. */
+  get answeredBy(): string | undefined {
+    if (this.type === 'program') return 'program_output';
+    const environment = this.type === 'shell_call' ? fieldOf(this.span, 'environment') : undefined;
+    const { type } = asObject(environment && jsonOf(this.body, environment));
+    return type === HOSTED_SHELL ? 'shell_call_output' : undefined;
+  }
+
+  /** The id that names it where it is no call that needs a result. */
+  get ownId(): string | undefined {
+    return this.string(this.isRun ? 'call_id' : 'id');
+  }
+
   private get isCall(): boolean {
     return isCallType(this.type);
   }
 
   private get callId(): string | undefined {
-    if (!this.isCall) return undefined;
+    if (!this.isCall || this.isRun) return undefined;
     return this.string(this.type === APPROVAL ? 'id' : 'call_id');
   }
 
@@ -226,7 +243,7 @@ export class Item {
     const body = span && inputIn(this.body, span);
     const input = this.actionText() ?? body ?? '';
     this.facts.call ??= {
-      id: this.callId ?? this.string('id') ?? '',
+      id: this.callId ?? this.ownId ?? '',
       name: this.tool,
       input,
       ...(span ? form && isText && { form } : { form: 'fixed' }),
@@ -237,7 +254,7 @@ export class Item {
 
   /** The name of a call's tool. Those that have none are OpenAI's own: `file_search`. */
   get tool(): string {
-    return this.string('name') ?? this.type.replace(/_call$/, '');
+    return this.string('name') ?? this.type.replace(/_call(?:_output)?$/, '');
   }
 
   /** The output of one of OpenAI's own tools; undefined if there is none, or if it must stay. */

@@ -181,8 +181,8 @@ export class ItemGroup extends NamedMessage implements WireMessage {
 
   hosted(): readonly HostedOutput[] {
     return this.hostedItems.flatMap((item) => {
-      const { hosted, tool, type } = item;
-      return hosted ? [{ tool, id: item.string('id'), content: () => hosted.content(type) }] : [];
+      const { hosted, tool, type, ownId: id } = item;
+      return hosted ? [{ tool, id, content: () => hosted.content(type) }] : [];
     });
   }
 
@@ -259,14 +259,20 @@ export function groupItems(
 ): ItemGroup[] {
   const groups: Item[][] = [];
   let hasActed = false;
+  /** The calls of the last group that the upstream may answer itself. */
+  const asked = new Map<string, Item>();
   for (const [index, span] of spans.entries()) {
     const item = new Item(body, span, known.element(index) ?? { strings: new Map() });
     const group = groups.at(-1);
+    const call = asked.get(item.answers ?? '');
+    if (call?.answeredBy === item.type) for (const one of [call, item]) one.isRun = true;
     if (group && goesWith(item, group[0], hasActed)) group.push(item);
     else {
       groups.push([item]);
       hasActed = false;
+      asked.clear();
     }
+    if (item.answeredBy) asked.set(item.string('call_id') ?? '', item);
     hasActed ||= item.type === 'message' || item.calls;
   }
   let first = 0;

@@ -154,12 +154,26 @@ describe.each([
       { type: 'tool_search_output', id: 'tso_1', call_id: 'search_1', execution: 'server', tools: [] },
       { type: 'shell_call', id: 'sh_1', call_id: 'shell_1', environment: { type: 'container_reference' } },
       { type: 'shell_call_output', id: 'sho_1', call_id: 'shell_1', output: [] },
+      { type: 'program', id: 'pg_1', call_id: 'program_1', code: 'x', fingerprint: 'f' },
+      { type: 'program_output', id: 'po_1', call_id: 'program_1', result: 'x' },
     ];
     const seen = joined([{ hosted: items, toolCalls: [call('retrieve_ref')] }, { content: 'So.' }]);
     expect(kinds(seen)).toEqual([...items.map(({ type }) => type), 'message']);
     expect(seen.turns[0]?.messages.slice(0, -1)).toEqual(items);
     const local = [{ ...items[2], environment: { type: 'local' } }];
     expect(joined([{ hosted: local, toolCalls: [call('retrieve_ref')] }]).turns).toEqual([]);
+  });
+
+  it('drop a program after a call of Precis’s tools, with what it asks of the caller', () => {
+    const { id: _, ...ours } = call('retrieve_ref');
+    const items = [
+      { type: 'function_call', id: 'fc_1', call_id: 'ours', ...ours },
+      { type: 'program', id: 'pg_1', call_id: 'p', code: 'x', fingerprint: 'f' },
+      { type: 'function_call', id: 'fc_2', call_id: 'inner', name: 'look_up', arguments: '{}' },
+      { type: 'program_output', id: 'po_1', call_id: 'p', result: 'x' },
+    ];
+    const seen = joined([{ hosted: items }, { content: 'So.' }]);
+    expect([kinds(seen), seen.turns[0]?.messages]).toEqual([['message'], [items[0]]]);
   });
 
   it('say arguments that are no JSON object back as an empty one', () => {

@@ -61,6 +61,24 @@ const STEPS: Readonly<Record<string, (step: number) => Json[]>> = {
     { type: 'shell_call', call_id: `call_${step}`, action: { commands: [words(150, 'command')] } },
     { type: 'shell_call_output', call_id: `call_${step}`, output: [printed(words(300, 'printed'))] },
   ],
+  'a shell that the upstream runs, before another call': (step) => [
+    reasoning(step),
+    {
+      type: 'shell_call',
+      id: `sh_${step}`,
+      call_id: `shell_${step}`,
+      action: { commands: [words(150, 'command')] },
+      environment: { type: 'container_reference', container_id: 'c' },
+    },
+    {
+      type: 'shell_call_output',
+      id: `sho_${step}`,
+      call_id: `shell_${step}`,
+      output: [printed(words(300, 'printed'))],
+    },
+    { type: 'function_call', id: `fc_${step}`, call_id: `call_${step}`, name: 'search', arguments: '{}' },
+    output(step),
+  ],
   'a call that the caller has to approve': (step) => [
     reasoning(step),
     {
@@ -115,13 +133,16 @@ describe.each(Object.entries(STEPS))('steps of %s', (_, step) => {
     for (let length = 1; length <= 12; length++) {
       const steps = Array.from({ length }, (_, at) => step(at)).flat();
       const body = { model: 'gpt-5', input: [{ role: 'user', content: 'Go on.' }, ...steps] };
-      expect(responsesViolations(body)).toEqual([]);
+      const known = steps.map(({ id }) => String(id)).filter((id) => /^(?:sho?|fc)_/.test(id));
+      const reasoned = new Map(known.map((id) => [id, id.replace(/^.*_/, 'rs_')]));
+      const options = { reasoned };
+      expect(responsesViolations(body, options)).toEqual([]);
       const read = readResponsesRequest(new TextEncoder().encode(JSON.stringify(body)));
       if (!read.ok) throw new Error(read.reason.message);
       const view = JSON.parse(new TextDecoder().decode(viewOfRequest(read.value, strategy).bytes));
       const isEdited = JSON.stringify(view.input).includes(MARKER_START);
       if (isEdited || view.input.length < body.input.length) shortened++;
-      expect(responsesViolations(view)).toEqual([]);
+      expect(responsesViolations(view, options)).toEqual([]);
       const outputs = partners(view.input, /^(local_shell_call|program)_output$/);
       expect(partners(view.input, /^(local_shell_call|program)$/)).toEqual(outputs);
       const approvals = partners(view.input, /^mcp_approval_request$/);

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { readHistory } from '../../../../src/memory/conversation/history.ts';
 import { AnswerPipeline } from '../../../../src/protocol/answers/answer-pipeline.ts';
 import { Frame } from '../../../../src/protocol/answers/sse.ts';
 import { answerIdentity } from '../../../../src/protocol/message-names.ts';
@@ -198,6 +199,38 @@ describe('items as messages', () => {
       compact_keep: 1,
     });
     expect([...view.removals.keys()]).toEqual([2, 4]);
+  });
+
+  it('that answer a call of the upstream’s own shell or program are of its answer', () => {
+    const shell = (id: string, environment: object) => [
+      reasoning(`rs_${id}`),
+      { type: 'shell_call', id: `sh_${id}`, call_id: id, action: { commands: ['ls'] }, environment },
+      { type: 'shell_call_output', id: `sho_${id}`, call_id: id, output: [{ stdout: 'x', stderr: '' }] },
+      called(`after_${id}`),
+    ];
+    const input = [
+      message('user', 'Go.'),
+      ...shell('a', { type: 'container_reference', container_id: 'c' }),
+      output('after_a'),
+      { type: 'program', id: 'pg_1', call_id: 'p', code: 'x', fingerprint: 'f' },
+      { type: 'program_output', id: 'po_1', call_id: 'p', result: 'x', status: 'completed' },
+      said('Done.'),
+      message('user', 'And here?'),
+      ...shell('b', { type: 'local' }),
+    ];
+    expect(groupsOf(...input)).toEqual([
+      ['user', [], 1],
+      ['assistant', ['after_a'], 4],
+      ['tool', [], 1],
+      ['assistant', [], 2],
+      ['assistant', [], 1],
+      ['user', [], 1],
+      ['assistant', ['b'], 2],
+      ['tool', [], 1],
+      ['assistant', ['after_b'], 1],
+    ]);
+    const { requestPoints } = readHistory(requestOf({ model: 'm', input }).messages);
+    expect(requestPoints.map(({ messages }) => messages)).toEqual([1, 3, 6, 8, 9]);
   });
 
   it('that are an answer sent back are known by its text, with the reasoning before it too', () => {
