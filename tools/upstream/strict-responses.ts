@@ -319,7 +319,9 @@ function pairViolations(input: readonly Json[]): string[] {
     const follows =
       next &&
       (next.role === 'assistant' ||
-        /_call$|^(reasoning|program|item_reference|mcp_approval_request)$/.test(String(next.type)));
+        /_call$|^(reasoning|program|item_reference|mcp_approval_request|mcp_list_tools)$/.test(
+          String(next.type),
+        ));
     if (type === 'reasoning' && !follows)
       found.push(`input[${index}]: item of type reasoning was provided without its required following item`);
   }

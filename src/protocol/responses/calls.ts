@@ -22,12 +22,12 @@ export type Fate = 'shown' | 'held' | 'hidden';
  * Sorts the items of one answer as they begin.
  *
  * Reasoning belongs to the item after it, and shares its fate, since upstreams refuse one without
- * the other.
+ * the other. If that is a call of Precis's that nobody answers, it belongs to the next one as well.
  *
  * An answer in a form such as JSON has no messages of turns that are answered here.
  */
 export class ItemSorter extends CallSorter {
-  /** Programs after a call of ours. What they ask of the caller is not answered. */
+  /** Programs after a call of Precis's. What they ask of the caller is not answered. */
   private readonly dropped = new Set<unknown>();
 
   /** Whether our calls among all items of an answer are to be answered. */
@@ -44,6 +44,11 @@ export class ItemSorter extends CallSorter {
     const isOurs = this.calls(item);
     if (!isOurs && !waitsForCaller(item)) return 'shown';
     return this.showsCall(isOurs) ? 'shown' : 'hidden';
+  }
+
+  /** Whether the reasoning before a hidden item may lead to the next one. */
+  passes(item: JsonObject): boolean {
+    return !this.isOurs && this.calls(item);
   }
 
   /** Whether an item belongs to a program that is left out. */

@@ -63,13 +63,17 @@ const marked = (item: unknown): unknown => (isEncrypted(item) ? withMark(asObjec
 function callerItems(output: readonly unknown[], sorter: ItemSorter): unknown[] {
   const items: unknown[] = [];
   let reasoning: unknown[] = [];
+  /** The number of reasoning items that have led to nothing but hidden calls so far. */
+  let loose = 0;
   for (const item of output) {
     const fate = sorter.next(asObject(item));
     if (fate === 'held') reasoning.push(item);
+    else if (fate === 'hidden' && sorter.passes(asObject(item))) loose = reasoning.length;
     else {
       if (fate === 'shown') items.push(...reasoning, item);
       reasoning = [];
+      loose = 0;
     }
   }
-  return sorter.isOurs ? items : [...items, ...reasoning];
+  return sorter.isOurs ? items : [...items, ...reasoning.slice(loose)];
 }

@@ -65,6 +65,8 @@ export class JoinedResponsesStreams extends WaitingStreams<StreamEvent, ItemSort
   private isOpen = false;
   /** Of the current answer. */
   private items = new StreamItems();
+  /** Reasoning of the current answer that has led to nothing but hidden calls so far. */
+  private loose: readonly ItemState[] = [];
   /** The id of the last answer, if the upstream has stored it. */
   private storedId: string | undefined;
   /** The items of all earlier answers that the caller has seen completely. */
@@ -111,7 +113,7 @@ export class JoinedResponsesStreams extends WaitingStreams<StreamEvent, ItemSort
   }
 
   private releaseItems(): Frame[] {
-    return this.sorter.isOurs ? [...this.open(), ...this.drop()] : this.showHeld();
+    return this.sorter.isOurs ? [...this.open(), ...this.drop()] : this.showLast();
   }
 
   begin(): void {
@@ -119,6 +121,7 @@ export class JoinedResponsesStreams extends WaitingStreams<StreamEvent, ItemSort
     this.goOn();
     this.opening = [];
     this.items = new StreamItems();
+    this.loose = [];
   }
 
   protected newSorter(): ItemSorter {
@@ -250,7 +253,10 @@ export class JoinedResponsesStreams extends WaitingStreams<StreamEvent, ItemSort
   /** Applies the fate of an item to the reasoning before it. */
   private settle(state: ItemState): Frame[] {
     const frames = state.fate === 'shown' ? this.showHeld() : [];
-    if (state.fate === 'hidden') frames.push(...this.drop());
+    if (state.fate === 'hidden') {
+      if (this.sorter.passes(state.added)) this.loose = this.items.states.slice();
+      else frames.push(...this.drop());
+    }
     if (state.fate === 'shown') state.index = this.itemCount++;
     return frames;
   }
@@ -268,9 +274,14 @@ export class JoinedResponsesStreams extends WaitingStreams<StreamEvent, ItemSort
     return frames;
   }
 
+  /** Shows what is held at the end of an answer. */
+  private showLast(): Frame[] {
+    return [...this.drop(this.loose), ...this.showHeld()];
+  }
+
   /** Hides all held items. Those that have passed already end with the mark. */
-  private drop(): Frame[] {
-    return this.items.states.flatMap((state) => {
+  private drop(states: readonly ItemState[] = this.items.states): Frame[] {
+    return states.flatMap((state) => {
       if (state.fate === 'held') state.fate = 'hidden';
       if (!state.pending) return [];
       state.pending = undefined;
@@ -311,7 +322,7 @@ export class JoinedResponsesStreams extends WaitingStreams<StreamEvent, ItemSort
       this.isThrough = true;
       return [...frames, ...this.drop()];
     }
-    frames.push(...this.showHeld());
+    frames.push(...this.showLast());
     const isSame =
       !this.isLater &&
       this.items.states.every(

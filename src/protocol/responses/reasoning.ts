@@ -38,9 +38,9 @@ export function isCallType(type: string): boolean {
   return type === 'program' || type === APPROVAL || type.endsWith('_call');
 }
 
-/** Whether an item of the model's is one that the API knows by its id, with its reasoning. */
+/** Whether an item of the model's is one that the API may know by its id, with its reasoning. */
 export function needsReasoning(type: string): boolean {
-  return isCallType(type) && !FREE.has(type);
+  return type !== 'reasoning' && !FREE.has(type);
 }
 
 export function isMarked(item: unknown): boolean {

@@ -127,9 +127,12 @@ describe.each([
     expect(kinds(custom)).toEqual(['look_up']);
   });
 
-  it('drop calls of Precis’s tools, and their reasoning, once none is answered', () => {
-    const seen = joined([{ reasoning, toolCalls: [call('retrieve_ref'), call('look_up')] }], 0);
-    expect([kinds(seen), seen.turns]).toEqual([['look_up'], []]);
+  it('drop calls of Precis’s tools once none is answered, and reasoning that led to nothing else', () => {
+    const calls = [call('retrieve_ref'), call('look_up')];
+    const seen = joined([{ reasoning, toolCalls: calls }], 0);
+    expect([kinds(seen), seen.turns]).toEqual([['reasoning', 'look_up'], []]);
+    const alone = joined([{ reasoning, toolCalls: calls.slice(0, 1) }], 0);
+    expect([kinds(alone), alone.turns]).toEqual([[], []]);
   });
 
   it('count as the last prompt and all completions', () => {
@@ -280,6 +283,17 @@ describe('an answer that the upstream does not store', () => {
       { item: marked },
       { item: { type: 'message' } },
     ]);
+  });
+
+  it('F24: marks reasoning that led only to a call that nobody answers', () => {
+    const asked = (...names: string[]) => {
+      const answer = { reasoning, toolCalls: names.map((name) => call(name)) };
+      const { events, response } = streamed([answer], 0, undefined, UNSTORED);
+      expectItems(events, response.output as Json[]);
+      return (response.output as Json[]).map((item) => isMarked(item));
+    };
+    expect(asked('retrieve_ref')).toEqual([true]);
+    expect(asked('retrieve_ref', 'look_up')).toEqual([false, false]);
   });
 
   it('F24: keeps reasoning at the end of the caller’s answer unchanged', () => {

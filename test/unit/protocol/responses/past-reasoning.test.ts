@@ -184,6 +184,11 @@ describe('reasoning that the API leaves out by itself', () => {
       [reasoning('a'), call('shell_call'), { type: 'shell_call_output', call_id: 'call_x', output: [] }],
       ['rs_a'],
     ],
+    [
+      'a list of tools',
+      [reasoning('a'), { type: 'mcp_list_tools', id: 'mcpl_1', server_label: 's', tools: [] }, says('a')],
+      ['rs_a'],
+    ],
     ['words', [reasoning('a'), says('a')], []],
     ['a search of another answer', [reasoning('a'), says('a'), asks('go'), searched('1')], []],
   ])('stays before %s, which is refused without it', (_, old, kept) => {
