@@ -52,6 +52,12 @@ export function saysNothing(value: unknown): boolean {
 }
 
 /**
+ * Added to an answer without text whose calls are all Precis's, and dropped: OpenAI refuses a
+ * history with `content: null` where a message has no calls.
+ */
+export const NOTHING_SAID: JsonObject = { content: '' };
+
+/**
  * What some upstreams say of an answer in each of its pieces, and do not want back: MiniMax the
  * name of its model, Groq a channel, Mistral an index. In a history Groq refuses properties that it
  * does not know (https://github.com/chatboxai/chatbox/issues/2083).

@@ -9,7 +9,16 @@ import { CountedAnswers } from '../answers/joined-answers.ts';
 import type { ToolTurn } from '../answers/tool-turn.ts';
 import { CHAT_USAGE, type Usage, UsageTally } from '../answers/usage.ts';
 import { holdsError } from './answer-error.ts';
-import { type CallPiece, GatheredMessage, isOtherCall, isSaid, isWhole, nameOf, turnOf } from './calls.ts';
+import {
+  type CallPiece,
+  GatheredMessage,
+  isOtherCall,
+  isSaid,
+  isWhole,
+  NOTHING_SAID,
+  nameOf,
+  turnOf,
+} from './calls.ts';
 import { withMovedCitations } from './citations.ts';
 import { ThinkingIndices, withoutBlocks } from './thinking-pieces.ts';
 import { textIn, withoutWords } from './words.ts';
@@ -104,11 +113,12 @@ export class JoinedChatBodies extends CountedAnswers implements JoinedBodies {
     this.addLogprobs(choice);
     const { id, created, model } = this.first ?? last;
     const usage = last.usage ? { usage: this.tally.forCaller } : {};
-    const answer = {
+    const answer: JsonObject = {
       ...words,
       ...this.message.fields,
       ...(calls.length > 0 ? { tool_calls: calls } : {}),
     };
+    if (calls.length === 0 && (answer.content ?? null) === null) Object.assign(answer, NOTHING_SAID);
     const stops = calls.length === 0 && isWhole(choice.finish_reason);
     const finish_reason = stops ? 'stop' : choice.finish_reason;
     return {

@@ -33,6 +33,7 @@ import {
   isSaid,
   isWhole,
   joined,
+  NOTHING_SAID,
   nameOf,
   turnOf,
 } from './calls.ts';
@@ -184,7 +185,7 @@ export class JoinedChatStreams extends CountedAnswers implements JoinedStreams {
     const callerFinish = finish === null ? null : this.callerFinish(finish);
     // Most frames pass with their bytes unchanged.
     const isSame = !waited && this.decided !== 'ours' && indexesOf(pieces) === indexesOf(callerPieces);
-    if (isSame && !this.isLater && callerFinish === finish) {
+    if (isSame && !this.isLater && callerFinish === finish && !this.saidNothing) {
       this.hasRole ||= (delta.role ?? null) !== null;
       return [frame];
     }
@@ -245,6 +246,7 @@ export class JoinedChatStreams extends CountedAnswers implements JoinedStreams {
     this.hasRole ||= speaks;
     const callerDelta = {
       ...(speaks ? { role } : {}),
+      ...(this.saidNothing ? NOTHING_SAID : {}),
       ...words,
       ...(callerPieces.length > 0 ? { tool_calls: callerPieces } : {}),
     };
@@ -255,8 +257,20 @@ export class JoinedChatStreams extends CountedAnswers implements JoinedStreams {
   /** The caller's finish reason. It is `stop` if all calls of the answer were dropped. */
   private callerFinish(finish: string): string | null {
     if (this.isTurn) return null;
-    // In earlier answers no call has been shown.
-    return this.calls.size > 0 && this.callerCalls === 0 && isWhole(finish) ? 'stop' : finish;
+    return this.hasDroppedAll && isWhole(finish) ? 'stop' : finish;
+  }
+
+  /** Whether the answer has calls, and none is shown. In earlier answers none ever is. */
+  private get hasDroppedAll(): boolean {
+    return this.calls.size > 0 && this.callerCalls === 0;
+  }
+
+  /** Whether the answer ends without calls, and has had no text, not even an empty one. */
+  private get saidNothing(): boolean {
+    const isOver = this.finish !== undefined && !this.isTurn;
+    return (
+      isOver && this.hasDroppedAll && !this.earlierText && (this.message.fields.content ?? null) === null
+    );
   }
 
   /** Takes one piece of a call. Returns the pieces that may be shown now. */

@@ -41,7 +41,18 @@ describe('the joined bodies of chat', () => {
   it('answers none of a body that was cut short', () => {
     const answers = new JoinedChatBodies(OURS, () => true);
     const [choice] = taken(answers, bodyOf([ours], undefined, 'length')).choices;
-    expect(choice).toMatchObject({ finish_reason: 'length', message: { content: null } });
+    expect(choice).toEqual({
+      index: 0,
+      finish_reason: 'length',
+      message: { role: 'assistant', content: '' },
+    });
+  });
+
+  // OpenAI refuses `content: null` without calls.
+  it('has a text that can be sent back, where no call of the answer is shown', () => {
+    const last = new JoinedChatBodies(OURS, () => false);
+    const [choice] = taken(last, bodyOf([ours])).choices;
+    expect(choice).toEqual({ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: '' } });
   });
 
   it('passes on the call of a custom tool, whatever its name', () => {

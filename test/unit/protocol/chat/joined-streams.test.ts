@@ -68,6 +68,24 @@ const expectedIn = ({ ofChoice, ofChunk, usage }: Chunk): Json => ({
 });
 const usagesIn = (shown: readonly Shown[]): unknown[] => shown.flatMap(({ usage }) => usage ?? []);
 
+describe('an answer whose calls are all dropped', () => {
+  const begun: Chunk = { delta: { role: 'assistant', content: null } };
+
+  // OpenAI refuses `content: null` without calls.
+  it.each(['tool_calls', 'length'])('has a text that can be sent back, at its end %s', (finish) => {
+    const { shown } = turnsOf({ mayAnswer: false });
+    const all = shown(begun, calling(named('retrieve_ref', 0, 'x', '{}')), { finish });
+    expect(all.map(({ choices }) => choices[0]?.delta.content)).toEqual([null, '']);
+    expect(finishesIn(all)).toEqual([finish === 'length' ? 'length' : 'stop']);
+  });
+
+  it('keeps the text that it has', () => {
+    const { shown, bytes } = turnsOf({ mayAnswer: false });
+    shown({ delta: { role: 'assistant', content: 'I look.' } }, calling(named('retrieve_ref', 0, 'x', '{}')));
+    expect(bytes({ finish: 'length' })).not.toContain('content');
+  });
+});
+
 describe('a call of a custom tool', () => {
   const first = calling({ index: 0, id: 'a', type: 'custom', custom: { name: 'retrieve_ref', input: '' } });
   const second = calling({ index: 0, custom: { input: '*** Begin' } });
