@@ -81,7 +81,9 @@ export const REQUEST_HEADERS = {
   'if-match': header('The version that the block must have, such as `"3"`; `*`: any.'),
   ...OF_ANTHROPIC,
   range: header('A single range of bytes: `bytes=0-1023`.'),
-  'if-none-match': header('The `etag` of an earlier answer.'),
+  'if-none-match': header(
+    'The `etag` of an earlier answer; to make a memory block that must not exist: `*`.',
+  ),
 } as const satisfies Headers;
 
 export type RequestHeader = keyof typeof REQUEST_HEADERS;

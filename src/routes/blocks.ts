@@ -39,10 +39,14 @@ export async function putBlock(c: RouteContext): Promise<Response> {
   const blocks = await blocksOf(c, 'change');
   const label = labelOf(c);
   const { text, version } = await readPut(c.req.raw);
-  const expected = expectedIn(c, version);
+  const isNew = mustBeNew(c);
+  const expected = expectedIn(c, version ?? (isNew ? 0 : undefined));
   const changed = await stored(c, () => blocks.change(label, { kind: 'set', text }, expected));
   if (changed.state === 'changed') return blockAnswer(c, changed.block);
-  if (changed.state === 'stale') throw stale(label, changed.version, version);
+  if (changed.state === 'stale') {
+    const byHeader = isNew ? 'if-none-match' : 'if-match';
+    throw stale(label, changed.version, version === undefined ? byHeader : 'version');
+  }
   if (changed.state === 'too_many')
     throw new ApiError(
       'too_many_blocks',
@@ -63,7 +67,7 @@ export async function deleteBlock(c: RouteContext): Promise<Response> {
   });
   const answer = { label, object: 'memory.block.deleted' };
   if (gone === 'under way') return deleted(c, answer, false);
-  if (gone.state === 'stale' && gone.version > 0) throw stale(label, gone.version, undefined);
+  if (gone.state === 'stale' && gone.version > 0) throw stale(label, gone.version, 'if-match');
   if (gone.state !== 'deleted') throw notFound(label, undefined);
   return deleted(c, answer, true);
 }
@@ -94,6 +98,13 @@ async function readPut(request: Request): Promise<{ text: string; version: numbe
   );
 }
 
+/** Whether there must be no such block: HTTP's own way to say it. @throws ApiError */
+function mustBeNew(c: RouteContext): boolean {
+  const header = c.req.header('if-none-match')?.trim() ?? '';
+  if (header === '' || header === '*') return header === '*';
+  throw invalid('if-none-match', 'if-none-match must be *: the block must not exist.');
+}
+
 /** What `if-match` and the body expect. @throws ApiError that names the header */
 function expectedIn(c: RouteContext, inBody: number | undefined): ExpectedVersion {
   const header = c.req.header('if-match')?.trim();
@@ -106,7 +117,10 @@ function expectedIn(c: RouteContext, inBody: number | undefined): ExpectedVersio
       'if-match must be * or the number of the version that the block has, such as "3".',
     );
   if (inBody !== undefined && inBody !== expected)
-    throw invalid('version', 'version in the body and the header if-match name different versions.');
+    throw invalid(
+      'version',
+      'version in the body, if-match and if-none-match must not expect different versions.',
+    );
   return expected;
 }
 
@@ -133,9 +147,8 @@ function notFound(label: string, version: number | undefined): ApiError {
       );
 }
 
-/** @param inBody the version that the body expected */
-function stale(label: string, version: number, inBody: number | undefined): ApiError {
-  const param = inBody === undefined ? 'if-match' : 'version';
+/** @param param what has named another version */
+function stale(label: string, version: number, param: string): ApiError {
   const message =
     version === 0
       ? `The memory block '${label}' does not exist; without ${param}, or with version 0 in the body, it is made.`

@@ -142,9 +142,10 @@ const BLOCKS = routes(
     'put /v1/blocks/{label}': {
       id: 'putBlock',
       summary: "Sets a block's text",
-      description: 'With `if-match` or `version`, only if the block has this version.',
+      description:
+        'With `if-match` or `version`, only if the block has this version; with `if-none-match: *`, only if there is none.',
       parameters: [LABEL],
-      headers: ['if-match'],
+      headers: ['if-match', 'if-none-match'],
       body: sent(schemas.putBlockBody, { text: 'Ann leads. Releases are on Fridays.' }),
       answers: { 200: json('The block.', schemas.block, ['etag']) },
       errors: ['invalid_json', ...BODY_ERRORS, 'block_changed', 'too_many_blocks'],

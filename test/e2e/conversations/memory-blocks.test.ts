@@ -92,6 +92,7 @@ describe('the routes of memory blocks', () => {
     ['a bare if-match', { headers: { 'if-match': '1' } }, {}],
     ['version', {}, { version: 1 }],
     ['version 0, since it exists', {}, { version: 0 }],
+    ['if-none-match', { headers: { 'if-none-match': '*' } }, {}],
   ])('refuse a change that expects another version, by %s', async (_, init, more) => {
     const label = newLabel();
     await put(label, 'One.');
@@ -103,7 +104,7 @@ describe('the routes of memory blocks', () => {
     expect(await refused.json()).toMatchObject({
       error: {
         code: 'block_changed',
-        param: init.headers ? 'if-match' : 'version',
+        param: Object.keys(init.headers ?? { version: 0 })[0],
         message: expect.stringContaining('has version 2'),
       },
     });
@@ -113,7 +114,9 @@ describe('the routes of memory blocks', () => {
   it('make a change that expects the right version', async () => {
     const label = newLabel();
 
-    expect((await put(label, 'One.', {}, { version: 0 })).status).toBe(200);
+    expect((await put(label, 'One.', { headers: { 'if-none-match': '*' } }, { version: 0 })).status).toBe(
+      200,
+    );
     expect((await put(label, 'Two.', { headers: { 'if-match': '"1"' } })).status).toBe(200);
     expect((await put(label, 'Three.', { headers: { 'if-match': '*' } })).status).toBe(200);
   });
@@ -176,6 +179,12 @@ describe('the routes of memory blocks', () => {
       '/v1/blocks/a',
       { method: 'PUT', body: '{"text":""}', headers: { 'if-match': '"abc"' } },
       'if-match',
+    ],
+    [
+      'an if-none-match of a version',
+      '/v1/blocks/a',
+      { method: 'PUT', body: '{"text":""}', headers: { 'if-none-match': '"1"' } },
+      'if-none-match',
     ],
     [
       'two different versions',
