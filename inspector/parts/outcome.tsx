@@ -100,7 +100,7 @@ function Table({ plans }: Pick<OutcomeProps, 'plans'>) {
         line('tokens sent', count(either?.came), ({ sent }) => count(sent)),
         line('of those that came in', '100 %', ({ sent, came }) => share(sent, came)),
         line('dollars', dollars(either?.without), ({ price }) => dollars(price)),
-        line('compacted', '–', ({ moves }) => `${count(moves)} times`),
+        line('compacted', '–', ({ moves }) => (moves === 1 ? 'once' : `${count(moves)} times`)),
       ]}
     />
   );

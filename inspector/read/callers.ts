@@ -43,15 +43,24 @@ interface Used {
 export function usedIn({ requests: reported, counted }: Usage): Used {
   if (counted && counted.requests >= reported.requests)
     return { requests: counted.requests, tokens: counted.tokens, paid: counted.amount };
-  const isPartial = reported.billed < reported.requests;
+  const isPartial = unbilledIn(reported) > 0;
   const paid = isPartial && counted ? Math.max(counted.amount, reported.actual ?? 0) : reported.actual;
   return { requests: reported.requests, tokens: reported.tokens_sent, paid };
+}
+
+/** Answers without a price. Failed requests cost nothing. */
+export function unbilledIn({
+  requests,
+  failed,
+  billed,
+}: Pick<Usage['requests'], 'requests' | 'failed' | 'billed'>): number {
+  return Math.max(0, requests - failed - billed);
 }
 
 /** How many requests have no price, where what was paid is only known of the others. */
 function unpricedIn(usage: Usage): number {
   const { requests: reported } = usage;
-  return usedIn(usage).paid === reported.actual ? reported.requests - reported.billed : 0;
+  return usedIn(usage).paid === reported.actual ? unbilledIn(reported) : 0;
 }
 
 /** `3 requests, $0.0120, 900 tokens`. */

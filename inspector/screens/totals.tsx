@@ -11,6 +11,7 @@ import { cents, count, share, UNKNOWN } from '../parts/numbers.ts';
 import { Ranges } from '../parts/ranges.tsx';
 import { Failed, Of } from '../parts/states.tsx';
 import { Term } from '../parts/term.tsx';
+import { unbilledIn } from '../read/callers.ts';
 import { fragmentOfView, USUAL } from '../read/list-view.ts';
 import { inDollars } from '../read/money.ts';
 import { missedSentence } from '../read/request-words.ts';
@@ -82,6 +83,7 @@ function Notes({ stats: { total } }: { stats: StatsByDay }) {
   const { requests, failed, bill, missed, observed } = total;
   const misses = missedSentence(missed);
   const { actual, would_be: wouldBe, billed } = bill;
+  const unbilled = unbilledIn({ requests, failed, billed });
   return (
     <p class="note">
       {failed > 0 && (
@@ -95,7 +97,7 @@ function Notes({ stats: { total } }: { stats: StatsByDay }) {
       {actual === null || wouldBe === null
         ? 'Their cost is not known.'
         : `Paid ${cents(inDollars(actual))}; without Precis it would have been ${cents(inDollars(wouldBe))}.`}
-      {billed > 0 && billed < requests && ` The price of ${count(requests - billed)} of them is not known.`}
+      {billed > 0 && unbilled > 0 && ` The price of ${count(unbilled)} of them is not known.`}
       {misses !== undefined && ` ${misses}`}
       {observed.requests > 0 &&
         ` ${count(observed.requests)} were only observed; they would have saved ${

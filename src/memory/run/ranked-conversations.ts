@@ -10,7 +10,8 @@ interface Summed {
 
 /**
  * What most of a loss was paid for: summaries, contents that the model fetched, a cache that a move
- * has broken, or what Precis has added to requests (tools, messages) beyond what it removed.
+ * has broken, or what Precis has added to requests (tools, messages) beyond what it removed. A
+ * cache that the vendor has not read looks like the last: the bill without Precis reads it.
  */
 const LOSS_CAUSES = ['summarizer', 'fetch_rounds', 'broken_cache', 'added'] as const;
 export type LossCause = (typeof LOSS_CAUSES)[number];
@@ -20,7 +21,8 @@ const LOSS_WORDS: Readonly<Record<LossCause, string>> = {
   summarizer: 'summaries cost more than they have saved so far',
   fetch_rounds: 'the model fetched much of what was removed',
   broken_cache: 'an edit broke the provider’s cache and has not paid back yet',
-  added: 'the tools that Precis adds cost more than its edits have saved',
+  added:
+    'the tools that Precis adds, or a cache that the provider did not read, cost more than its edits have saved',
 };
 
 /** Conversations that have cost more. */

@@ -79,6 +79,8 @@ describe('callers', () => {
     expect(usedWords({ ...today, counted: null })).toBe(
       '616 requests, $0.06 without 566 whose price is not known, 900 tokens',
     );
+    const failed = { ...today, requests: { ...requests, failed: 566 }, counted: null };
+    expect(usedWords(failed)).toBe('616 requests, $0.06, 900 tokens');
     const earlier = { requests: { ...requests, billed: 616 }, counted: { ...counted, amount: 9_000_000 } };
     expect(limitLines(caller({ limits: { usd_per_day: 5 }, today: { ...today, ...earlier } }))).toEqual([
       '<$0.01 of $5.00 a day, counted since there is a limit',
