@@ -8,6 +8,7 @@ import { Latest } from '../../lib/latest.ts';
 import { once } from '../../lib/once.ts';
 import { urlOf } from '../../lib/request-url.ts';
 import { secondsOf } from '../../lib/utc-time.ts';
+import { noteVerdict } from '../../listeners/verdict.ts';
 import { baseName } from '../../memory/models/families.ts';
 import { bindsThinking, reasoningTermsOf } from '../../memory/models/past-reasoning.ts';
 import { marksChoiceOf } from '../../memory/modes/strategy.ts';
@@ -139,7 +140,11 @@ export class BridgedCall {
       reader: written.reader,
       streams,
       scope: over,
-      keep: async (answer) => this.keeper?.keep(answer, sending.made.tools?.names ?? NO_NAMES),
+      keep: async (complete) => {
+        // Otherwise it is learned once the caller has the answer, which waits until it is kept.
+        noteVerdict(answer.response, over);
+        await this.keeper?.keep(complete, sending.made.tools?.names ?? NO_NAMES);
+      },
     });
   }
 

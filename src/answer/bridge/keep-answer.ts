@@ -2,7 +2,7 @@
  * Keeps the output of an answer that came over a bridge, with the outputs of its rounds, before the
  * last event of the answer: by then the caller may send it back.
  */
-import type { JsonObject } from '../../lib/json.ts';
+import { asString, type JsonObject } from '../../lib/json.ts';
 import { soon } from '../../lib/time-limit.ts';
 import { logCaught } from '../../log.ts';
 import { answerKey, saidHashes } from '../../memory/conversation/answer-keys.ts';
@@ -76,8 +76,10 @@ export class AnswerKeeper {
     const named = answerKey(asked, answer, sha256Hex);
     if (named === undefined) return;
     const key = rowKeyOf(answered, this.api, named);
-    // Clients write all but words as they like, and an answer's hash is its conversation's name.
-    const isVerbatim = callsIn(shown).length === 0 && shown.content !== '';
+    // Clients write all but words as they like, and some cut white space at the ends of these; an
+    // answer's hash is its conversation's name.
+    const words = asString(shown.content);
+    const isVerbatim = callsIn(shown).length === 0 && words !== '' && words === words.trim();
     const conversation =
       this.kept.conversation ??
       (isVerbatim ? namedByAnswer(call, tenant, answer) : namedByQuestion(call, tenant, asked));

@@ -28,7 +28,7 @@ const LINES = 20;
 let made = 0;
 
 /** A conversation whose model thinks before each answer, and isolates that serve it. */
-function conversation({ model = 'gpt-6-astra', named = true } = {}) {
+function conversation({ model = 'gpt-6-astra', named = true, modelsStatus = 200, verifies = false } = {}) {
   const key = `sk-a-caller-whose-thoughts-are-kept-${++made}`;
   const id = `thoughts ${made}`;
   const bodies: Json[] = [];
@@ -49,11 +49,14 @@ function conversation({ model = 'gpt-6-astra', named = true } = {}) {
   const once: { asked?: (() => void) | undefined } = {};
   const isolate = () => {
     const objects = watchedObjects(env.CONVERSATION_MEMORY);
-    const variables = { CONVERSATION_MEMORY: objects.namespace, ADMIN_TOKEN };
+    const variables = {
+      ...{ CONVERSATION_MEMORY: objects.namespace, ADMIN_TOKEN },
+      VERIFY_KEYS: verifies ? 'true' : 'false',
+    };
     const app = startApp(watchedBucket().bucket, variables, key);
     vi.mocked(globalThis.fetch).mockImplementation(async (input, init) => {
       const request = new Request(input, init);
-      if (!request.url.endsWith('/responses')) return Response.json({ data: [] });
+      if (!request.url.endsWith('/responses')) return Response.json({ data: [] }, { status: modelsStatus });
       const body = (await request.json()) as Json;
       bodies.push(body);
       once.asked?.();
@@ -567,6 +570,24 @@ describe('the reasoning that a bridge keeps', () => {
     await steps(a, messages, 2);
     await steps(b, messages, 1);
     expect(bodies.map((body) => thoughtsIn(body).length)).toEqual([0, 1, 2]);
+  });
+
+  it('is kept of the first answer to a key, though the upstream lists no models', async () => {
+    const { isolate, bodies } = conversation({ modelsStatus: 404, verifies: true });
+    const messages: Message[] = [user(`Find it, ${made}.`)];
+    await steps(isolate(), messages, 2);
+    expect(bodies.map((body) => thoughtsIn(body).length)).toEqual([0, 1]);
+  });
+
+  it('is kept of a first answer from which the client cuts white space', async () => {
+    const { isolate, bodies, says } = conversation({ named: false });
+    const a = isolate();
+    says.words = ' I have it.\n';
+    const messages: Message[] = [user(`Find it, ${made}.`)];
+    const { message } = await a.ask(messages);
+    const back = { ...message, content: String(message.content).trim() };
+    for (const { ask } of [a, isolate()]) await ask([...messages, back, user('Thanks.')]);
+    expect(bodies.map((body) => thoughtsIn(body).length)).toEqual([0, 1, 1]);
   });
 
   it('is there for a second isolate after the first answer of a conversation without a name', async () => {
