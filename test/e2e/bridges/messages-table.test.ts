@@ -200,6 +200,11 @@ inBothForms('a field of chat', (stream) => {
     ...{ id, type: 'function', function: { name: 'look', arguments: args } },
   });
   const use = (id: string, input: Json = {}): Json => ({ type: 'tool_use', id, name: 'look', input });
+  /** Of a body with calls, whose caller offers no tools. */
+  const named = {
+    tools: [{ name: 'look', input_schema: { type: 'object', properties: {} } }],
+    tool_choice: { type: 'none' },
+  };
   const result = (tool_call_id: string, content: unknown = 'ok'): Json => ({
     ...{ role: 'tool', tool_call_id, content },
   });
@@ -278,6 +283,7 @@ inBothForms('a field of chat', (stream) => {
         user('Now?'),
       ],
       {
+        ...named,
         messages: [
           user([text('Hi.')]),
           says([text('I look.'), use('a', { at: 'x' }), use('b')]),
@@ -292,6 +298,7 @@ inBothForms('a field of chat', (stream) => {
           ]),
         ],
       },
+      ['called_tools_added'],
     ],
     [
       'ids that the API refuses, arguments that are no object, an empty text',
@@ -302,13 +309,14 @@ inBothForms('a field of chat', (stream) => {
         result('c'),
       ],
       {
+        ...named,
         messages: [
           user([text('Hi.')]),
           says([{ ...use('', { input: 'no' }), id: expect.stringMatching(/^call_[\w-]{43}$/) }, use('c')]),
           user([output(expect.stringMatching(/^call_[\w-]{43}$/)), output('c')]),
         ],
       },
-      ['arguments_not_object'],
+      ['arguments_not_object', 'called_tools_added'],
     ],
     [
       'an answer first, and white space alone',

@@ -35,9 +35,9 @@ const encoder = new TextEncoder();
 /** All parameters of chat. The cache of this API needs no key. */
 const FIELDS = fieldTable(
   {
-    same: 'model stream top_k',
+    same: 'model stream',
     written:
-      'messages max_tokens max_completion_tokens stop temperature top_p reasoning reasoning_effort thinking response_format tools tool_choice parallel_tool_calls user safety_identifier service_tier stream_options cache_control prompt_cache_key',
+      'messages max_tokens max_completion_tokens stop temperature top_p top_k reasoning reasoning_effort thinking response_format tools tool_choice parallel_tool_calls user safety_identifier service_tier stream_options cache_control prompt_cache_key',
     chat: 'n audio modalities prediction functions function_call web_search_options moderation',
     dropped:
       'seed frequency_penalty presence_penalty verbosity store metadata prompt_cache_options prompt_cache_retention',

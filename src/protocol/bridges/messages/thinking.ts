@@ -83,19 +83,23 @@ function budgetOf(wished: string, { terms, maxTokens, isForced, isUnthought }: A
   return Math.min(Math.max(Math.floor(maxTokens * share), LEAST_BUDGET), MOST_BUDGET);
 }
 
-/** `temperature` and `top_p`, of which newer models take at most one, and none beside thinking. */
+/**
+ * `temperature` and `top_p`, of which newer models take at most one, and `top_k`. None is taken
+ * beside thinking.
+ */
 export function samplingFrom(
-  { temperature, top_p }: ChatBody,
+  { temperature, top_p, top_k }: ChatBody,
   { takesSampling }: ClaudeTerms,
   thinking: JsonObject | undefined,
   notices: Set<string>,
 ): JsonObject {
   const isFixed = !takesSampling || (thinking !== undefined && thinking.type !== 'disabled');
   const fields: JsonObject = {};
-  for (const [name, value] of Object.entries({ temperature, top_p })) {
-    if (!says(value) || value === 1) continue;
-    const isDropped = isFixed || 'temperature' in fields;
-    const isHigh = typeof value === 'number' && value > 1;
+  for (const [name, value] of Object.entries({ temperature, top_p, top_k })) {
+    const isShare = name !== 'top_k';
+    if (!says(value) || (isShare && value === 1)) continue;
+    const isDropped = isFixed || (isShare && 'temperature' in fields);
+    const isHigh = isShare && typeof value === 'number' && value > 1;
     if (!isDropped) fields[name] = isHigh ? 1 : value;
     if (isDropped || isHigh) notices.add(`${name}_${isDropped ? 'dropped' : 'lowered'}`);
   }

@@ -7,7 +7,7 @@ import type { ClaudeTerms } from '../../../memory/models/claude-terms.ts';
 import { MARK_FIELD } from '../../messages/block.ts';
 import { LISTED, listIn, nameOf } from '../../tool-choice.ts';
 import type { ChatBody } from '../bridge.ts';
-import { isEmpty, type Writing } from '../chat-fields.ts';
+import { callsIn, isEmpty, type Writing } from '../chat-fields.ts';
 import type { ShortNames } from '../short-names.ts';
 import { marked } from './parts.ts';
 import { enforceable } from './schemas.ts';
@@ -22,12 +22,15 @@ interface ToolFields {
 
 /** `tools` and `tool_choice`. */
 export function toolsFrom(
-  { tools, tool_choice: choice, parallel_tool_calls }: ChatBody,
+  { messages, tools, tool_choice: choice, parallel_tool_calls }: ChatBody,
   { takesForced }: ClaudeTerms,
   writing: Writing,
 ): ToolFields {
   const all = asObjects(tools);
-  if (all.length === 0) return { tools: [], isForced: false };
+  const called = all.length === 0 ? calledIn(messages, writing.names) : [];
+  if (called.length > 0) writing.notices.add('called_tools_added');
+  if (all.length === 0)
+    return { tools: called, isForced: false, ...(called.length > 0 ? { choice: { type: 'none' } } : {}) };
   const isListed = asObject(choice).type === LISTED;
   const { mode, tools: listed } = isListed ? listIn(choice) : { mode: choice };
   const allowed = Array.isArray(listed) ? new Set(listed.map(nameOf)) : undefined;
@@ -43,6 +46,15 @@ export function toolsFrom(
     ...(said.type === 'auto' && !isSingle ? {} : { choice: said }),
     isForced: isForced && takesForced,
   };
+}
+
+/**
+ * The tools that earlier answers call. Without any tool the API refuses calls and results
+ * (https://github.com/anthropics/anthropic-sdk-python/issues/494), which chat takes.
+ */
+function calledIn(messages: readonly JsonObject[], names: ShortNames): JsonObject[] {
+  const called = new Set(messages.flatMap(callsIn).map((call) => names.short(nameOf(call), 'tool_')));
+  return [...called].map((name) => ({ name, input_schema: { type: 'object', properties: {} } }));
 }
 
 /** @param mode a word, or the tool that has to be called */

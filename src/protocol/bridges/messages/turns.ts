@@ -194,11 +194,14 @@ function useOf(call: JsonObject, id: unknown, mark: unknown, { names, notices }:
   return `${JSON.stringify(use).slice(0, -1)},"input":${whole}}`;
 }
 
-/** Whether turns end in the results of a run of calls that does not begin with thinking. */
+/**
+ * Whether turns end in an answer, or in the results of a run of calls, that does not begin with
+ * thinking.
+ */
 export function isUnthought(turns: readonly Turn[]): boolean {
   const isRound = ({ blocks }: Turn): boolean => blocks[0]?.startsWith('{"type":"tool_result"') === true;
   const last = turns.at(-1);
-  if (!last || !isRound(last)) return false;
+  if (!last || (last.role !== 'assistant' && !isRound(last))) return false;
   const asked = turns.findLastIndex((turn) => turn.role === 'user' && !isRound(turn));
   const [first] = parseJson(`[${turns[asked + 1]?.blocks[0] ?? ''}]`) as JsonObject[];
   return first !== undefined && !isThinking(first);

@@ -243,6 +243,14 @@ describe('how much the model thinks', () => {
     expect([bridged(chat), with_].flatMap(({ body }) => violations(body))).toEqual([]);
   });
 
+  it('leaves it out where an answer at the end has begun without', () => {
+    const messages = [user('Hi.'), { role: 'assistant', content: 'The answer is' }];
+    const { body, notices } = bridged({ model: 'claude-sonnet-4-5', ...EFFORT, messages });
+
+    expect(body.thinking).toBeUndefined();
+    expect(notices).toEqual(['thinking_left_out']);
+  });
+
   it.each<[model: string, chat: Json, sampling: Json, notices: string[]]>([
     ['claude-opus-4-6', { temperature: 0.2 }, { temperature: 0.2 }, []],
     ['claude-opus-4-6', { temperature: 1.4 }, { temperature: 1 }, ['temperature_lowered']],
@@ -251,12 +259,16 @@ describe('how much the model thinks', () => {
     ['claude-opus-4-6', { temperature: 0, reasoning_effort: 'low' }, {}, ['temperature_dropped']],
     ['claude-opus-4-7', { temperature: 0, top_p: 0.5 }, {}, ['temperature_dropped', 'top_p_dropped']],
     ['claude-haiku-5-5', { temperature: 0 }, {}, ['temperature_dropped']],
+    ['claude-opus-4-6', { temperature: 0, top_k: 1 }, { temperature: 0, top_k: 1 }, []],
+    ['claude-sonnet-4-5', { top_k: 40, reasoning_effort: 'low' }, {}, ['top_k_dropped']],
+    ['claude-opus-4-7', { top_k: 0 }, {}, ['top_k_dropped']],
   ])('decides on the sampling: %s, %j', (model, chat, sampling, notices) => {
     const { body, notices: said } = bridged({ model, ...chat });
 
     expect({
       ...(body.temperature === undefined ? {} : { temperature: body.temperature }),
       ...(body.top_p === undefined ? {} : { top_p: body.top_p }),
+      ...(body.top_k === undefined ? {} : { top_k: body.top_k }),
     }).toEqual(sampling);
     expect(said).toEqual(notices);
   });
@@ -383,6 +395,21 @@ describe('tools of chat in Messages', () => {
 
   it('are not chosen where there are none', () => {
     expect(bridged({ tools: [], tool_choice: 'none' }).body).not.toHaveProperty('tool_choice');
+  });
+
+  it('are there for calls of earlier answers, which the API takes with tools alone', () => {
+    const messages = [user('Hi.'), calls(['a', '{}'], ['b', '{}', 'a.b'], ['c', '{}']), result('a')];
+    const chat = { messages: [...messages, result('b'), result('c')] };
+    const { body, notices } = bridged(chat);
+    const [, { content }] = body.messages as [Json, { content: Json[] }];
+
+    expect((body.tools as Json[]).map(({ name }) => name)).toEqual(
+      content.slice(0, 2).map(({ name }) => name),
+    );
+    expect(body.tool_choice).toEqual({ type: 'none' });
+    expect(notices).toEqual(['called_tools_added']);
+    expect(violations(body)).toEqual([]);
+    expect(bridged({ ...chat, tools: [READ] }).body.tools).toHaveLength(1);
   });
 
   it('have names that the API takes, and the caller gets its own back', () => {
