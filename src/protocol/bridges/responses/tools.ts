@@ -1,6 +1,6 @@
 /** Tools, their choice and the format of an answer, which the Responses API has in flat objects. */
 import { asObject, asString, isObject, type JsonObject } from '../../../lib/json.ts';
-import { says } from '../chat-fields.ts';
+import { isEmpty, says } from '../chat-fields.ts';
 import type { ShortNames } from '../short-names.ts';
 
 /**
@@ -30,7 +30,7 @@ export function toolFrom(tool: unknown, names: ShortNames, notices: Set<string>)
   if (type === 'custom' && isObject(format)) return { ...found, format: flat(format, 'grammar') };
   if (type !== 'function') return found;
   const none = { type: 'object', properties: {} };
-  return { ...found, parameters: parameters ?? none, strict: strict ?? false };
+  return { ...found, parameters: isEmpty(parameters ?? '') ? none : parameters, strict: strict ?? false };
 }
 
 /** The tool that is meant by `web_search_options`. */

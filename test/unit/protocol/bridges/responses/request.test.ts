@@ -122,6 +122,11 @@ describe('a tool', () => {
       { type: 'function', name: 'now', parameters: { type: 'object', properties: {} }, strict: false },
     ],
     [
+      'with an empty schema has none',
+      { type: 'function', function: { name: 'now', parameters: {} } },
+      { type: 'function', name: 'now', parameters: { type: 'object', properties: {} }, strict: false },
+    ],
+    [
       'of a grammar',
       { type: 'custom', custom: { name: 'sql', description: 'SQL.', format: { type: 'grammar', grammar } } },
       { type: 'custom', name: 'sql', description: 'SQL.', format: { type: 'grammar', ...grammar } },
