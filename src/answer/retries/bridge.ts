@@ -140,8 +140,8 @@ function withoutPart(
   };
 }
 
-/** A place among the items or messages of a body, which may be in the output of an answer. */
-const PLACE = /\binput\[\d+\]|\bmessages\.\d+\.content\b/;
+/** A place among the messages of a body, which may be in the output of an answer. */
+const PLACE = /\binput\[\d+\]|\bmessages\.\d+\.content\b|^messages /;
 
 /**
  * Asks without the outputs of earlier answers, once the upstream has refused one. A refusal of some
@@ -152,9 +152,10 @@ export function withoutOutputs({ scope }: Call, bridged: () => BridgedCall | und
   return {
     mayHelp: ({ without }, status) => mayBeOutputs(without, status) && !without.has('outputs'),
     next: async ({ made, without }, { json }): Promise<NextAttempt | undefined> => {
-      const { message, param } = errorIn(json);
+      const { message, param, code } = errorIn(json);
       isSure = isOfOutputs(json);
-      const mayBe = PLACE.test(`${asString(param)} ${message}`) && bridged()?.reported.kept_answers;
+      const isPlace = code !== 'context_length_exceeded' && PLACE.test(`${asString(param)} ${message}`);
+      const mayBe = isPlace && bridged()?.reported.kept_answers;
       if (!isSure && !mayBe) return undefined;
       if (isSure) await bridged()?.forget();
       return { made, without: new Set([...without, 'outputs' as const]) };

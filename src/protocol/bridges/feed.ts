@@ -4,6 +4,7 @@ import { asObject, type JsonObject } from '../../lib/json.ts';
 import type { AnswerFault } from '../answers/answer-format.ts';
 import { bodyFault } from '../answers/said-fault.ts';
 import { Block, beginsAsEvents, type Frame } from '../answers/sse.ts';
+import { faultInChat } from '../chat/fault-in-chat.ts';
 import { AnswerWriter, refusalOf } from './answer-writer.ts';
 import type {
   AnswerReader,
@@ -14,6 +15,7 @@ import type {
   CompleteAnswer,
   KeptOutput,
 } from './bridge.ts';
+import { says } from './chat-fields.ts';
 
 /**
  * Reads one answer. A stream that breaks off has no finish chunk: then the reader of chat reports
@@ -71,10 +73,11 @@ const decoder = new TextDecoder();
 
 /** @param feedOf what reads one answer */
 export function readerOf(
-  { stream_options }: ChatBody,
+  { stream_options, max_completion_tokens: most }: ChatBody,
   { showsReasoning }: BridgeOptions,
   feedOf: (writer: AnswerWriter) => AnswerFeed,
 ): AnswerReader {
+  const limit = says(most) ? 'max_completion_tokens' : 'max_tokens';
   const form = { asksUsage: asObject(stream_options).include_usage === true, showsReasoning };
   return {
     answer(json) {
@@ -85,7 +88,8 @@ export function readerOf(
       else for (const frame of new Block(concat([json, BLANK_LINE])).frames()) feed.push(frame);
       return { ...writer.answer, kept: feed.kept };
     },
-    error: (body, status) => refusalOf(bodyFault(decoder.decode(body), status), status).body,
+    error: (body, status) =>
+      refusalOf(faultInChat(bodyFault(decoder.decode(body), status), limit), status).body,
     stream: () => feedOf(new AnswerWriter(form, true)),
   };
 }

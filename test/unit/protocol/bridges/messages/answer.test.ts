@@ -268,9 +268,21 @@ describe('an error of Messages in chat', () => {
 
     expect(errorOf({ type: 'error', error, request_id: 'req_1' }, 400)).toEqual({
       ...error,
-      param: null,
-      code: null,
+      param: 'messages',
+      code: 'context_length_exceeded',
     });
+  });
+
+  it.each<[message: string, param: string | null]>([
+    ['max_tokens: 9 > 8, which is the maximum allowed number of output tokens', 'max_tokens'],
+    ['messages.1.content.0.text: Field required', 'messages'],
+    ['system.0.text: Field required', 'messages'],
+    ['tools.2.custom.input_schema: JSON schema is invalid', 'tools[2]'],
+    ['output_config.format.schema: No.', 'response_format'],
+    ['Your credit balance is too low: buy more.', null],
+  ])('has the name of chat for what it is about: %s', (message, param) => {
+    const error = { type: 'invalid_request_error', message };
+    expect(errorOf({ type: 'error', error }, 400)).toEqual({ ...error, param, code: null });
   });
 
   it.each<[body: string, words: string]>([

@@ -206,9 +206,25 @@ describe('an answer that has failed', () => {
   const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 
   it('keeps all that an error in the form of chat says', () => {
-    const error = { message: 'No.', type: 'invalid_request_error', param: 'input[1]', code: null, hint: 'x' };
+    const error = { message: 'No.', type: 'invalid_request_error', param: 'top_p', code: null, hint: 'x' };
     const { reader } = bridged({});
     expect(parsed(reader.error(encode(JSON.stringify({ error })), 400))).toEqual({ error });
+  });
+
+  it.each<[param: string, inChat: string, chat?: Json]>([
+    ['input', 'messages'],
+    ['input[1].content[0].image_url', 'messages'],
+    ['max_output_tokens', 'max_tokens'],
+    ['max_output_tokens', 'max_completion_tokens', { max_completion_tokens: 20 }],
+    ['reasoning.effort', 'reasoning_effort'],
+    ['text.format.schema', 'response_format'],
+    ['text.verbosity', 'verbosity'],
+    ['tools[1].parameters', 'tools[1]'],
+  ])('names %s as the caller does: %s', (param, inChat, chat = {}) => {
+    const error = { message: 'No.', type: 'invalid_request_error', param, code: null };
+    const { reader } = bridged(chat);
+    const { error: said } = parsed(reader.error(encode(JSON.stringify({ error })), 400));
+    expect(said).toEqual({ ...error, param: inChat });
   });
 
   it.each<[what: string, body: string, message: string]>([
