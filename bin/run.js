@@ -43,10 +43,10 @@ export async function run(argv) {
   if (name === undefined) return fail(USAGE);
   const precis = values.url === undefined ? await ownPrecis(values) : deployment(values.url);
   const client = basename(name).replace(/\.(?:exe|cmd)$/, '');
-  const { vars, before = [] } = settingsOf(client, `${precis.address}/agents/${values.agent}`);
-  console.error(
-    `precis: ${name} through ${precis.address}; ${precis.address}/inspect shows what its model sees.`,
-  );
+  // A base URL of an agent names it, too.
+  const [, address = precis.address, agent = 'coding'] = /^(.*)\/agents\/([^/]+)$/.exec(precis.address) ?? [];
+  const { vars, before = [] } = settingsOf(client, `${address}/agents/${values.agent ?? agent}`);
+  console.error(`precis: ${name} through ${address}; ${address}/inspect shows what its model sees.`);
   try {
     return await ended(name, [...before, ...args], { ...process.env, ...vars });
   } finally {
@@ -62,7 +62,7 @@ function read(argv) {
       args: at < 0 ? argv : argv.slice(0, at),
       options: {
         url: { type: 'string', default: process.env.PRECIS_URL },
-        agent: { type: 'string', default: 'coding' },
+        agent: { type: 'string' },
         port: { type: 'string', default: '8787' },
         data: { type: 'string', default: join(homedir(), '.precis') },
         help: { type: 'boolean', short: 'h' },

@@ -90,6 +90,14 @@ describe('precis run', () => {
     const { client } = await precis(['run', '--agent', 'mine', '--', 'claude'], { PRECIS_URL: `${HOST}/v1` });
 
     expect(client.vars.ANTHROPIC_BASE_URL).toBe(`${HOST}/agents/mine`);
+    const ofAgent = { PRECIS_URL: `${HOST}/agents/chat/v1` };
+    for (const [given, agent] of [
+      [[], 'chat'],
+      [['--agent', 'mine'], 'mine'],
+    ] as const) {
+      const { client } = await precis(['run', ...given, '--', 'claude'], ofAgent);
+      expect(client.vars.ANTHROPIC_BASE_URL).toBe(`${HOST}/agents/${agent}`);
+    }
   });
 
   it.each([
