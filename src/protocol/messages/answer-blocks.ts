@@ -3,7 +3,6 @@
  * (https://platform.claude.com/docs/en/build-with-claude/streaming).
  */
 import { asString, isObject, type JsonObject, parseObject } from '../../lib/json.ts';
-import { isThinking } from '../chat/reasoning.ts';
 
 /** A block, and the input of its call as the model wrote it. */
 export interface AnswerBlock {
@@ -20,18 +19,13 @@ export function waitsForCaller({ type }: JsonObject): boolean {
 }
 
 /**
- * Added to an answer that would have nothing but thinking, since all that it says are Precis's
- * calls that are not answered. Upstreams refuse an empty message in a history.
+ * Added to an answer that would have nothing, or end with thinking, since all that it says after it
+ * are Precis's calls that are not answered. Upstreams refuse such a message in a history.
  */
 export const NOTHING_SAID: JsonObject = {
   type: 'text',
   text: 'No answer: the model only called tools of Precis, and this response has no results of them.',
 };
-
-/** Whether a block says nothing to a reader. */
-export function isSilent(block: JsonObject): boolean {
-  return isThinking(block) || isBlank(block);
-}
 
 /** Whether upstreams refuse the block in a history: a text of white space alone. */
 export function isBlank({ type, text }: JsonObject): boolean {

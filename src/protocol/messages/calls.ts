@@ -8,7 +8,7 @@ import type { Media } from '../held-media.ts';
 import { levels } from '../json/outline.ts';
 import { scanObject, valueIn, withMembers } from '../json/spans.ts';
 import { appendTo, type LongerBody } from '../tools.ts';
-import { type AnswerBlock, isBlank, isSilent, waitsForCaller } from './answer-blocks.ts';
+import { type AnswerBlock, isBlank, waitsForCaller } from './answer-blocks.ts';
 
 const WHOLE = new Set<unknown>(['tool_use', 'end_turn', 'stop_sequence']);
 
@@ -67,12 +67,15 @@ export class BlockSorter extends CallSorter {
   }
 
   /**
-   * Whether all that an answer says are calls that the caller does not see.
+   * Whether an answer ends with calls that the caller does not see, and says nothing, or nothing
+   * after its last thinking: upstreams refuse a message in a history that ends with thinking.
    *
    * @param shown the blocks that the caller sees, of all answers so far
    */
   saysNothing(shown: () => readonly JsonObject[], stopReason: unknown): boolean {
-    return this.hidesCalls && isSaid(stopReason) && shown().every(isSilent);
+    if (!this.hidesCalls || !isSaid(stopReason)) return false;
+    const last = shown().findLast((block) => !isBlank(block));
+    return last === undefined || isThinking(last);
   }
 
   /** Whether our calls among all blocks of an answer are to be answered. */

@@ -147,6 +147,18 @@ describe('a call of Precis’s tool in a stream', () => {
     }
   });
 
+  it('leaves words of Precis where an answer would end with thinking', () => {
+    const rounds = [
+      { thinking, content: 'I look.', toolCalls: [fetch] },
+      { thinking, toolCalls: [fetch] },
+    ];
+    for (const joined of [whole, streamed]) {
+      const { message } = joined(rounds, { most: 1 });
+      expect(kinds({ message })).toEqual(['thinking', 'text', 'thinking', 'text']);
+      expect((message.content as Json[]).at(-1)).toEqual(NOTHING_SAID);
+    }
+  });
+
   it('hides what is thought after it, if the call itself is dropped', () => {
     const late = { type: 'thinking', thinking: 'Next.', signature: 'late' };
     const [edit, other] = ['e', 'o'].map((id) => ({ type: 'tool_use', id, name: 'edit', input: {} }));
