@@ -257,7 +257,8 @@ export class Attempts {
     const { made, without } = next;
     this.bridged ??= new BridgedCall(call, this.route ?? LEARNED, api, kept);
     const thinkingFrom = this.thinkingFrom(next);
-    return this.bridged.ask(api.path, body, { made, thinkingFrom, without, options });
+    const { asksUsage: hidesUsage } = this;
+    return this.bridged.ask(api.path, body, { made, thinkingFrom, without, hidesUsage, options });
   }
 
   private thinkingFrom({ made, without }: NextAttempt): number {

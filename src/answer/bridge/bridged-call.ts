@@ -43,6 +43,8 @@ interface Sending {
   readonly thinkingFrom: number;
   /** What the upstream has refused, such as outputs of earlier answers. */
   readonly without: ReadonlySet<BodyPart>;
+  /** Whether usage is asked for, but not by the caller. */
+  readonly hidesUsage: boolean;
   /** How the upstream is asked for it. */
   readonly options: AskOptions;
 }
@@ -105,6 +107,7 @@ export class BridgedCall {
       leavesOutStrict: sending.without.has('strict'),
       longestAnswer: longestAnswerAt(request, scope),
       marksCache: marksChoiceOf(chosen.strategy) !== 'off',
+      hidesUsage: sending.hidesUsage,
     };
     const inputs = [
       api,

@@ -1,5 +1,4 @@
 /** An answer of another API as an answer of chat completions. */
-import { concat } from '../../lib/bytes.ts';
 import { type Frame, FrameSplitter } from '../../protocol/answers/sse.ts';
 import type {
   AnswerReader,
@@ -17,6 +16,8 @@ import { isEventStream } from '../../upstream/request.ts';
 import { type CountedAnswer, withoutAccount } from '../ask-upstream.ts';
 import { bodyRelay } from '../unread/unread-body.ts';
 import { withStreamType } from '../untyped-streams.ts';
+
+const encoder = new TextEncoder();
 
 interface Translating {
   readonly reader: AnswerReader;
@@ -105,7 +106,7 @@ class ChatChunks implements Chunks {
   private readonly keep: Translating['keep'];
   private readonly splitter = new FrameSplitter(LONGEST_ANSWER);
   /** What ends the answer, which is given out once that is kept. */
-  private ending: Uint8Array[] = [];
+  private ending = '';
   /** Undefined before it has ended. */
   private isKept: Promise<void> | undefined;
   isOver = false;
@@ -119,14 +120,15 @@ class ChatChunks implements Chunks {
   }
 
   async next(): Promise<Read> {
-    if (this.isOver && this.ending.length === 0) return { done: true };
-    const said = this.ending.length > 0 ? [] : await this.said();
-    if (said.length === 0 && this.ending.length > 0) {
+    if (this.isOver && this.ending === '') return { done: true };
+    let said = this.ending === '' ? await this.said() : '';
+    if (said === '' && this.ending !== '') {
       await this.isKept;
-      said.push(...this.ending.splice(0));
+      said = this.ending;
+      this.ending = '';
     }
     // Bytes that say nothing are a sign of life all the same.
-    return { done: false, value: said.length === 1 && said[0] ? said[0] : concat(said) };
+    return { done: false, value: encoder.encode(said) };
   }
 
   cancel(reason: unknown): Promise<void> {
@@ -138,7 +140,7 @@ class ChatChunks implements Chunks {
   }
 
   /** What is said before the answer ends. @throws what breaks the stream off */
-  private async said(): Promise<Uint8Array[]> {
+  private async said(): Promise<string> {
     try {
       const read = await this.chunks.next();
       this.isOver = read.done;
@@ -162,12 +164,13 @@ class ChatChunks implements Chunks {
     return frame ? [frame] : [];
   }
 
-  private take(frames: readonly Frame[]): Uint8Array[] {
-    const said: Uint8Array[] = [];
+  private take(frames: readonly Frame[]): string {
+    let said = '';
     for (const frame of frames) {
       const given = this.stream.push(frame);
       if (this.stream.kept) this.isKept ??= this.keep(this.stream.kept);
-      (this.isKept ? this.ending : said).push(...given);
+      if (this.isKept) this.ending += given;
+      else said += given;
     }
     return said;
   }

@@ -64,10 +64,16 @@ export class Block {
       frames.push(new Frame({ bytes, start, end, source }));
       start = end;
     };
-    const endOfLine = text.includes('\r') ? endOfAnyLine : endOfPlainLine;
-    for (let line = 0, end = endOfLine(text, 0); end > 0; line = end, end = endOfLine(text, end)) {
-      const isBlank = LINE_ENDS.includes(text.charAt(line)) && (line > 0 || !this.inLine);
-      if (isBlank) add(end);
+    if (text.includes('\r')) {
+      for (let line = 0, end = endOfLine(text, 0); end > 0; line = end, end = endOfLine(text, end))
+        if (LINE_ENDS.includes(text.charAt(line)) && (line > 0 || !this.inLine)) add(end);
+    } else {
+      if (text.startsWith('\n') && !this.inLine) add(1);
+      for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n', start)) {
+        add(end + 2);
+        // Each further blank line.
+        while (text.startsWith('\n', start)) add(start + 1);
+      }
     }
     if (start < text.length) add(text.length);
     return frames;
@@ -78,15 +84,10 @@ const LINE_ENDS = '\r\n';
 const LINE_END = /\r\n?|\n/g;
 
 /** Where the line ends that begins at `start`, with its line end; 0 if it does not end. */
-function endOfAnyLine(text: string, start: number): number {
+function endOfLine(text: string, start: number): number {
   LINE_END.lastIndex = start;
   LINE_END.test(text);
   return LINE_END.lastIndex;
-}
-
-/** `endOfAnyLine` for a text without CR. */
-function endOfPlainLine(text: string, start: number): number {
-  return text.indexOf('\n', start) + 1;
 }
 
 /**

@@ -5,7 +5,6 @@
 import { asList, asString, type JsonObject } from '../../lib/json.ts';
 import type { AnswerFault } from '../answers/answer-format.ts';
 import { saidFault } from '../answers/said-fault.ts';
-import { dataFrame } from '../answers/sse.ts';
 import { GatheredMessage } from '../chat/calls.ts';
 import { DONE } from '../chat/stream.ts';
 import type { BridgedAnswer } from './bridge.ts';
@@ -13,8 +12,8 @@ import { saying } from './chat-fields.ts';
 
 /** What the caller asks for in the answer. */
 interface AskedForm {
-  /** Whether it asks for the usage of a stream: then each chunk has the member. */
-  readonly asksUsage: boolean;
+  /** Which chunks have the member for the usage of a stream. */
+  readonly usage: 'all' | 'last' | 'none';
   /** See `BridgeOptions`. */
   readonly showsReasoning: boolean;
 }
@@ -49,8 +48,10 @@ export class AnswerWriter {
   private readonly form: AskedForm;
   private readonly streams: boolean;
   private head: JsonObject = { id: 'chatcmpl-memory', object: '', created: 0, model: '' };
+  /** The head as a chunk begins with it. Most of a stream is many short chunks. */
+  private beginning: string | undefined;
   private hasBegun = false;
-  private written: Uint8Array[] = [];
+  private written = '';
   private readonly said = new GatheredMessage();
   private readonly logprobs: unknown[] = [];
   /** The calls that have been given out. */
@@ -75,13 +76,14 @@ export class AnswerWriter {
   open({ id, model, service_tier }: JsonObject, created: number): void {
     const named = `chatcmpl-${asString(id).replace(PREFIX, '')}`;
     this.head = { id: named, object: '', created, model, ...saying({ service_tier }) };
+    this.beginning = undefined;
   }
 
   /** Names the role, once. */
   begin(): void {
     if (this.hasBegun) return;
     this.hasBegun = true;
-    this.chunk([choiceOf({ role: 'assistant', content: '', refusal: null })]);
+    this.chunk({ role: 'assistant', content: '', refusal: null });
   }
 
   /**
@@ -95,7 +97,7 @@ export class AnswerWriter {
     if (text === '') return this.length;
     const content = isNext && this.length > 0 ? PARAGRAPH + text : text;
     this.logprobs.push(...logprobs);
-    this.say({ content }, logprobs.length > 0 ? { logprobs: probabilities(logprobs) } : {});
+    this.say({ content }, logprobs);
     return this.length - text.length;
   }
 
@@ -129,9 +131,9 @@ export class AnswerWriter {
   /** The end of an answer. @param usage undefined if the upstream has reported none */
   finish(reason: string, usage: JsonObject | undefined): void {
     if (this.streams) {
-      this.say({}, { finish_reason: reason });
-      if (this.form.asksUsage && usage) this.chunk([], usage);
-      this.written.push(dataFrame(DONE));
+      this.say({}, [], reason);
+      if (this.form.usage !== 'none' && usage) this.write('', usage);
+      this.written += frameOf(DONE);
       return;
     }
     const { message } = this;
@@ -148,13 +150,13 @@ export class AnswerWriter {
    */
   error(error: AnswerFault, status: number): void {
     this.answer = refusalOf(error, status);
-    if (this.streams) this.written.push(dataFrame(JSON.stringify({ error })));
+    if (this.streams) this.written += frameOf(JSON.stringify({ error }));
   }
 
   /** The frames for the caller since the last call. */
-  frames(): readonly Uint8Array[] {
+  frames(): string {
     const { written } = this;
-    this.written = [];
+    this.written = '';
     return written;
   }
 
@@ -165,32 +167,32 @@ export class AnswerWriter {
     return { role: 'assistant', content, refusal, ...others, ...tool_calls };
   }
 
-  /**
-   * Adds to the message. Texts and calls have methods of their own.
-   *
-   * @param more members of the choice
-   */
-  say(delta: JsonObject, more: JsonObject = {}): void {
+  /** Adds to the message. Texts and calls have methods of their own. */
+  say(delta: JsonObject, logprobs: readonly unknown[] = [], reason: string | null = null): void {
     this.said.add(delta);
     this.hasSaid = true;
     this.begin();
-    this.chunk([{ ...choiceOf(delta), ...more }]);
+    this.chunk(delta, logprobs, reason);
   }
 
-  private chunk(choices: readonly JsonObject[], usage: JsonObject | null = null): void {
+  private chunk(delta: JsonObject, logprobs: readonly unknown[] = [], reason: string | null = null): void {
     if (!this.streams) return;
-    const counted = this.form.asksUsage ? { usage } : {};
-    const chunk = { ...this.head, object: 'chat.completion.chunk', choices, ...counted };
-    this.written.push(dataFrame(JSON.stringify(chunk)));
+    const likely = logprobs.length > 0 ? probabilities(logprobs) : null;
+    this.write(JSON.stringify({ index: 0, delta, logprobs: likely, finish_reason: reason }));
+  }
+
+  private write(choices: string, usage: JsonObject | null = null): void {
+    this.beginning ??= JSON.stringify({ ...this.head, object: 'chat.completion.chunk' }).slice(0, -1);
+    const counted = usage || this.form.usage === 'all' ? `,"usage":${JSON.stringify(usage)}` : '';
+    this.written += frameOf(`${this.beginning},"choices":[${choices}]${counted}}`);
   }
 }
+
+/** JSON that was written here has no line end. */
+const frameOf = (json: string): string => `data: ${json}\n\n`;
 
 function callOf({ id, type, name, input }: SaidCall): JsonObject {
   return { id, type, [type]: { name, [INPUTS[type]]: input } };
-}
-
-function choiceOf(delta: JsonObject): JsonObject {
-  return { index: 0, delta, logprobs: null, finish_reason: null };
 }
 
 function probabilities(content: readonly unknown[]): JsonObject {

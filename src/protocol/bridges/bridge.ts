@@ -78,8 +78,8 @@ export interface AnswerReader {
 
 /** Writes a stream of the other API as a stream of chat chunks. */
 export interface BridgedStream {
-  /** Takes a frame; returns frames of chat. Comments pass. */
-  push(frame: Frame): readonly Uint8Array[];
+  /** Takes a frame; returns frames of chat, or nothing. Comments pass. */
+  push(frame: Frame): string;
   /** Whether the caller has been given anything of the answer, beside its role. */
   readonly hasBegun: boolean;
   /** The error in place of an answer of which nothing has been given. */
@@ -102,6 +102,8 @@ export interface BridgeOptions {
   readonly longestAnswer?: number | undefined;
   /** Whether Precis may mark what the prompt cache keeps, where the chat body has no mark. */
   readonly marksCache?: boolean;
+  /** Whether usage is asked for, but not by the caller: only a chunk with usage has the member. */
+  readonly hidesUsage?: boolean;
   /** In seconds, for the answer of an API that states no time. */
   readonly now?: () => number;
   /** SHA-256 in hexadecimal. */

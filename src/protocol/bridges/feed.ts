@@ -39,10 +39,10 @@ export abstract class AnswerFeed implements BridgedStream {
   abstract whole(json: Uint8Array): void;
   protected abstract take(event: JsonObject, frame: Frame): void;
 
-  push(frame: Frame): readonly Uint8Array[] {
-    if (frame.data === undefined) return [frame.bytes];
+  push(frame: Frame): string {
+    if (frame.data === undefined) return decoder.decode(frame.bytes);
     const event = asObject(frame.json);
-    if (event.type === 'ping') return [];
+    if (event.type === 'ping') return '';
     if (!this.isOver) this.take(event, frame);
     return this.writer.frames();
   }
@@ -74,11 +74,12 @@ const decoder = new TextDecoder();
 /** @param feedOf what reads one answer */
 export function readerOf(
   { stream_options, max_completion_tokens: most }: ChatBody,
-  { showsReasoning }: BridgeOptions,
+  { showsReasoning, hidesUsage = false }: BridgeOptions,
   feedOf: (writer: AnswerWriter) => AnswerFeed,
 ): AnswerReader {
   const limit = says(most) ? 'max_completion_tokens' : 'max_tokens';
-  const form = { asksUsage: asObject(stream_options).include_usage === true, showsReasoning };
+  const isAsked = asObject(stream_options).include_usage === true;
+  const form = { usage: isAsked ? (hidesUsage ? 'last' : 'all') : 'none', showsReasoning } as const;
   return {
     answer(json) {
       const writer = new AnswerWriter(form, false);

@@ -133,8 +133,7 @@ export class AnswerDeltas {
     const key = `${kind}:${index}:${at}`;
     const before = state.said.get(key) ?? '';
     const text = inputText(said[isWhole ? whole : 'delta']);
-    const rest = text.startsWith(before) ? text.slice(before.length) : '';
-    const fresh = isWhole ? rest : text;
+    const fresh = !isWhole ? text : text.startsWith(before) ? text.slice(before.length) : '';
     if (fresh === '') return;
     state.said.set(key, before + fresh);
     if (kind === 'content') this.write(state, at, fresh, said.logprobs);

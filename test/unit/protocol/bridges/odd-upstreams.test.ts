@@ -23,8 +23,8 @@ function readerOf(api: keyof typeof BRIDGES) {
 /** The chunks of a stream, joined as clients join them. */
 function given(api: keyof typeof BRIDGES, events: readonly Json[]): Given {
   const stream = readerOf(api).stream();
-  const frames = events.flatMap((event) => stream.push(Frame.of(JSON.stringify(event))));
-  const data = frames.flatMap((frame) => /^data: (.*)$/m.exec(Buffer.from(frame).toString())?.[1] ?? []);
+  const written = events.map((event) => stream.push(Frame.of(JSON.stringify(event))));
+  const data = Array.from(written.join('').matchAll(/^data: (.*)$/gm), ([, json = '']) => json);
   const isDone = data.at(-1) === '[DONE]';
   const chunks = data.slice(0, isDone ? -1 : undefined).map((json) => parsed(bytesOf(json)));
   const kept = stream.kept && (JSON.parse(stream.kept.json) as Json[]);

@@ -12,8 +12,6 @@ const SHOWN = { showsReasoning: true, now: () => 1_800_000_000 };
 const REQUEST = { model: 'claude-opus-5-5' };
 const USAGE_ASKED = { stream: true, stream_options: { include_usage: true } };
 
-const decoder = new TextDecoder();
-
 /** An answer of the API in JSON, as chat has it. */
 function whole(message: Json, options = {}): Json {
   return parsed(readerOf({}, options).answer(bytesOf(message)).body);
@@ -30,13 +28,13 @@ function streamed(
 ): { sse: string; stream: BridgedStream } {
   const stream = readerOf(USAGE_ASKED, options).stream();
   const splitter = new FrameSplitter();
-  const written: Uint8Array[] = [];
+  let sse = '';
   for (let at = 0, turn = 0; at < bytes.length; turn++) {
     const size = sizes[turn % sizes.length] ?? 1;
-    for (const frame of splitter.push(bytes.subarray(at, at + size))) written.push(...stream.push(frame));
+    for (const frame of splitter.push(bytes.subarray(at, at + size))) sse += stream.push(frame);
     at += size;
   }
-  return { sse: written.map((frame) => decoder.decode(frame)).join(''), stream };
+  return { sse, stream };
 }
 
 const sseOf = (...events: Json[]): Uint8Array =>
@@ -454,8 +452,7 @@ describe('a stream of Messages in chat', () => {
     const push = (event: Json) => {
       const [frame] = new FrameSplitter().push(sseOf(event));
       const kept = stream.kept;
-      const frames = frame ? stream.push(frame) : [];
-      return { kept, frames: frames.map((bytes) => decoder.decode(bytes)).join('') };
+      return { kept, frames: frame ? stream.push(frame) : '' };
     };
     for (const event of [START, begun(0, text('So.')), ended('end_turn')]) push(event);
     const last = push(STOP);
@@ -514,10 +511,18 @@ describe('a stream of Messages in chat', () => {
 
   it('has no usage that nobody asks for', () => {
     const stream = readerOf().stream();
-    const frames = new FrameSplitter()
-      .push(sseOf(START, ended('end_turn'), STOP))
-      .flatMap((frame) => stream.push(frame));
+    const frames = new FrameSplitter().push(sseOf(START, ended('end_turn'), STOP));
 
-    expect(frames.map((frame) => decoder.decode(frame)).join('')).not.toContain('usage');
+    expect(frames.map((frame) => stream.push(frame)).join('')).not.toContain('usage');
+  });
+
+  it('says in no chunk that it has no usage, where its caller does not ask', () => {
+    const { sse } = streamed(sseOf(START, begun(0, text('So.')), ended('end_turn'), STOP), [99], {
+      hidesUsage: true,
+    });
+
+    expect(chunksIn(sse).filter((chunk) => 'usage' in chunk)).toEqual([
+      expect.objectContaining({ choices: [], usage: expect.objectContaining({ completion_tokens: 9 }) }),
+    ]);
   });
 });

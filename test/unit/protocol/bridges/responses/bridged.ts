@@ -46,9 +46,8 @@ export function answered(response: Json, chat: Json = {}, asking?: Asking) {
 /** A stream of events, and the frames of chat that they become. */
 export function streamed(events: readonly Json[], chat: Json = {}, asking?: Asking) {
   const stream = bridged({ stream: true, ...chat }, asking).reader.stream();
-  const frames = [
-    ...events.flatMap((event) => stream.push(Frame.of(JSON.stringify(event), String(event.type)))),
-  ].map((frame) => decoder.decode(frame));
+  const written = events.map((event) => stream.push(Frame.of(JSON.stringify(event), String(event.type))));
+  const frames = written.join('').match(/.+?\n\n/gs) ?? [];
   const data = frames.map((frame) => /^data: (.*)\n\n$/.exec(frame)?.[1] ?? '');
   const isDone = data.at(-1) === '[DONE]';
   const chunks: Json[] = data.filter((one) => one !== '[DONE]').map((one) => JSON.parse(one));
