@@ -49,8 +49,26 @@ export async function chatAnswer(came: CountedAnswer, translating: Translating):
   }
   if (!response.ok) return withBody(answer, reader.error(body, response.status), response.status);
   const said = reader.answer(body);
-  if (said.kept) await keep(said.kept);
-  return said.fault ? refused(answer, said, translating) : withBody(answer, said.body, said.status);
+  if (said.fault) return refused(answer, said, translating);
+  return said.kept ? whole(answer, said, keep(said.kept)) : withBody(answer, said.body, said.status);
+}
+
+/** An answer whose body waits until it is kept. All else goes on meanwhile. */
+function whole(answer: CountedAnswer, { body, status }: BridgedAnswer, isKept: Promise<void>): CountedAnswer {
+  const left = [body];
+  const next = async (): Promise<Read> => {
+    const value = left.pop();
+    if (!value) return { done: true };
+    await isKept;
+    return { done: false, value };
+  };
+  const headers = headersOf(answer, 'application/json');
+  return readElsewhere(answer, status, headers, { next, cancel: async () => undefined });
+}
+
+/** An answer whose chunks are read in place of its body. */
+function readElsewhere(answer: CountedAnswer, status: number, headers: Headers, rest: Chunks): CountedAnswer {
+  return { ...answer, response: new Response(new ReadableStream(), { status, headers }), rest };
 }
 
 /** An answer with the status 200 that is an error. What it says of a shared account is hidden. */
@@ -84,11 +102,9 @@ async function streamed(answer: CountedAnswer, translating: Translating): Promis
   const stream = reader.stream();
   const chunks = new ChatChunks(answer.rest ?? chunksOf(body), stream, keep);
   const headers = headersOf(answer, 'text/event-stream; charset=utf-8');
-  // Its chunks are read in place of its body.
-  const response = new Response(new ReadableStream(), { status, headers });
   const looker = { push: () => stream.hasBegun || stream.refusal !== undefined, end: () => undefined };
   const limitMs = Math.min(TIME_LIMITS.streamBeginningMs, relay.idleMs);
-  const opened = await openStream({ ...answer, response, rest: chunks }, looker, limitMs);
+  const opened = await openStream(readElsewhere(answer, status, headers, chunks), looker, limitMs);
   if (stream.hasBegun || !(stream.refusal || chunks.isOver)) return { ...opened, hasBegun: true };
   answer.abort();
   if (stream.refusal) return refused(answer, stream.refusal, translating);

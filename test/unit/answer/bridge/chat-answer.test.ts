@@ -3,20 +3,21 @@ import { expect, it } from 'vitest';
 import { chatAnswer } from '../../../../src/answer/bridge/chat-answer.ts';
 import type { RequestScope } from '../../../../src/request/scope.ts';
 import { Source } from '../../../../src/upstream/source.ts';
-import { eventsOf } from '../../../../tools/upstream/response.ts';
+import { eventsOf, responseOf } from '../../../../tools/upstream/response.ts';
 import { bridged, type Json } from '../../protocol/bridges/responses/bridged.ts';
 
 const ASKED: Json = { model: 'gpt-6.1-sol', input: [] };
 const SCOPE = { services: { config: { idleTimeoutMs: 60_000 } } } as RequestScope;
 
-/** Reads a stream that comes in one piece. @param type that its server states */
-async function answering(type: string) {
-  const body = [...eventsOf(ASKED, { content: 'It is there.' })].join('');
+/** Reads an answer that comes in one piece. @param type that its server states */
+async function answering(type: string, streams = true) {
+  const said = { content: 'It is there.' };
+  const body = streams ? [...eventsOf(ASKED, said)].join('') : JSON.stringify(responseOf(ASKED, said));
   const headers = { 'content-type': type };
   const kept = Promise.withResolvers<void>();
   const answer = await chatAnswer(
     { response: new Response(body, { headers }), abort: () => undefined },
-    { reader: bridged({ stream: true }).reader, streams: true, scope: SCOPE, keep: () => kept.promise },
+    { reader: bridged({ stream: streams }).reader, streams, scope: SCOPE, keep: () => kept.promise },
   );
   const source = new Source(answer);
   const next = async (): Promise<string | undefined> => {
@@ -43,3 +44,12 @@ it.each(['text/event-stream', 'text/plain', ''])(
     expect(await next()).toBeUndefined();
   },
 );
+
+it('of JSON, the body alone', async () => {
+  const { next, waits, keep, type } = await answering('application/json', false);
+  expect(type).toBe('application/json');
+  expect(await waits()).toBe(true);
+  keep();
+  expect(await next()).toContain('It is there.');
+  expect(await next()).toBeUndefined();
+});
