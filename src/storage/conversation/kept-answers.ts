@@ -6,7 +6,7 @@
  * An output that leaves, beyond the bounds or because an upstream refuses it, leaves its row: views
  * are planned as before, and the answers that were made together with it are known.
  */
-import { AMONG, type LazyTables } from '../tables.ts';
+import { AMONG, insertInto, type LazyTables } from '../tables.ts';
 import type { ConversationTables } from './tables.ts';
 
 /** The most outputs that are kept of a conversation, and their bytes. */
@@ -107,14 +107,18 @@ export class KeptAnswerRows {
    * comes too late there is a row alone, by which each isolate knows that it is not kept.
    */
   add(answer: NewAnswer): AnswerVerdict {
-    const [others = null] = this.find([answer.key]);
-    if (others) return { kept: others, isOthers: true };
     const isLate = this.table.now() > answer.until;
     const { key, sealed, tokens, bytes, blocks } = isLate ? { ...answer, ...NOTHING } : answer;
-    const row = { answer_key: key, sealed, size: sealed?.byteLength ?? 0, tokens, bytes, blocks };
-    this.table.insert({ ...row, gone_with: sealed ? null : NEVER_KEPT });
-    this.evict();
-    return { kept: this.find([key])[0] ?? null, isOthers: false };
+    const size = { size: sealed?.byteLength ?? 0, tokens, bytes, blocks };
+    const goneWith = sealed ? null : NEVER_KEPT;
+    const row = { answer_key: key, ...size, gone_with: goneWith, sealed };
+    this.table.make();
+    const inserting = `${insertInto(TABLE, Object.keys(row), 'IGNORE')} RETURNING kept_id AS id`;
+    const made = this.table.first<{ id: number }>(inserting, ...Object.values(row));
+    if (!made) return { kept: this.find([key])[0] ?? null, isOthers: true };
+    // Fewer are within all bounds.
+    if (made.id * LONGEST_KEPT >= MOST_BYTES) this.evict();
+    return { kept: { ...made, ...size, goneWith }, isOthers: false };
   }
 
   /** Has outputs leave that their upstream refuses. Returns the rows as `find` does. */
