@@ -1,6 +1,7 @@
 /** Sends requests upstream: key, address, time limits. */
 import { baseUrlOf } from '../config.ts';
 import { InvariantError } from '../lib/invariant-error.ts';
+import { Latest } from '../lib/latest.ts';
 import { urlOf } from '../lib/request-url.ts';
 import { errorFields } from '../log.ts';
 import { ModelHead } from '../protocol/answers/model-head.ts';
@@ -71,7 +72,8 @@ export async function askUpstream(
   const { config, log } = services;
   const { account } = caller;
   const url = upstreamUrl(baseUrlOf(api, config), path, forwardedSearch(urlOf(incoming).search, account));
-  const headers = headersFor(scope, body !== null);
+  const known = body ? ownersHeaders.last(scope) : undefined;
+  const headers = known ? new Headers(known) : headersFor(scope, body !== null);
   if (!keepsEncoding) headers.delete('content-encoding');
   if (isFurther) dropIdentity(headers);
   for (const header of added) headers.set(...header);
@@ -115,6 +117,14 @@ export function headersFor({ caller, incoming }: RequestScope, hasBody: boolean)
   } catch (error) {
     throw knownHeader(error);
   }
+}
+
+/** Of a request of which answers are kept: its headers say whose they are. */
+const ownersHeaders = new Latest<RequestScope, Headers>();
+
+/** `headersFor` a body, for reading alone. @throws ApiError likewise */
+export function knownHeadersFor(scope: RequestScope): Headers {
+  return ownersHeaders.of(scope, [], () => headersFor(scope, true));
 }
 
 /** What is counted of an answer. */

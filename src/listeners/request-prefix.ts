@@ -5,7 +5,13 @@
 import { Latest } from '../lib/latest.ts';
 import { nameOfSaid } from '../memory/conversation/answer-keys.ts';
 import { blocksOf, reasoningByMessage } from '../memory/conversation/kept-reasoning.ts';
-import { MOVED, packedMessages, type RequestPrefix } from '../memory/conversation/request-prefix.ts';
+import type { Message } from '../memory/conversation/message.ts';
+import {
+  MESSAGE_CHARACTERS,
+  MOVED,
+  packedMessages,
+  type RequestPrefix,
+} from '../memory/conversation/request-prefix.ts';
 import { bindsThinking, dropsThinking, reasoningTermsOf } from '../memory/models/past-reasoning.ts';
 import { editedAt, isCleared } from '../memory/plan/edits-before.ts';
 import type { Report } from '../memory/plan/report.ts';
@@ -52,8 +58,7 @@ function prefixOf(request: ModelRequest, made: ComparedView | undefined): Reques
   const identities = messages.map((message) => {
     if (isLast && message === instructions) return LAST;
     // Over a bridge, what is kept of it is found by what it says.
-    const isSaid = made?.reasoning !== undefined && message.role === 'assistant';
-    return isSaid ? sha256Hex(nameOfSaid([message], sha256Hex)) : message.identity;
+    return made?.reasoning && message.role === 'assistant' ? spokenName(message) : message.identity;
   });
   return {
     model: model.slice(0, LONGEST_MODEL),
@@ -66,6 +71,12 @@ function prefixOf(request: ModelRequest, made: ComparedView | undefined): Reques
     ...(added ? { added: hashOfAdded(added).slice(0, LENGTH) } : {}),
     messages: packedMessages(identities),
   };
+}
+
+function spokenName(message: Message): string {
+  const name = () => sha256Hex(nameOfSaid([message], sha256Hex)).slice(0, MESSAGE_CHARACTERS);
+  message.facts.spokenName ??= name();
+  return message.facts.spokenName;
 }
 
 const LAST = '---';

@@ -1,6 +1,7 @@
 /** A request's conversation in storage: name, settings, and the summary that the caller holds. */
 import { elementAt } from '../lib/elements.ts';
 import { Latest } from '../lib/latest.ts';
+import { oncePer } from '../lib/once.ts';
 import { soon, within } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
 import type { Boundaries } from '../memory/conversation/boundaries.ts';
@@ -177,9 +178,11 @@ export function heldSummary(
  * the first answer. The hash is safe, since a summary is only found by the hash of all messages it
  * covers. Undefined without a tenant, and before there is an answer.
  */
-export function conversationOfCall({ request, owner, scope }: Call): StoredConversation | undefined {
-  const { tenant } = scope.caller;
-  const { conversation: id, user } = owner;
-  const session = id === undefined ? hashSession(request.messages) : { id };
-  return tenant && session && storedConversation(user, session, tenant, scope.services);
-}
+export const conversationOfCall: (call: Call) => StoredConversation | undefined = oncePer(
+  ({ request, owner, scope }: Call) => {
+    const { tenant } = scope.caller;
+    const { conversation: id, user } = owner;
+    const session = id === undefined ? hashSession(request.messages) : { id };
+    return tenant && session && storedConversation(user, session, tenant, scope.services);
+  },
+);

@@ -30,7 +30,7 @@ import type { UpstreamAnswer } from '../../upstream/fetch.ts';
 import { forwardedSearch } from '../../upstream/request.ts';
 import { bridgedBodies } from '../../view/made-before.ts';
 import type { MadeView } from '../../view/made-view.ts';
-import { type AskOptions, askUpstream, type CountedAnswer, headersFor } from '../ask-upstream.ts';
+import { type AskOptions, askUpstream, type CountedAnswer, knownHeadersFor } from '../ask-upstream.ts';
 import type { BodyPart } from '../retries/retry.ts';
 import { chatAnswer } from './chat-answer.ts';
 import { AnswerKeeper } from './keep-answer.ts';
@@ -278,7 +278,7 @@ const GROUP = /^(?:openai|anthropic)-(?:account|organization|project|user|worksp
  */
 function ownerIn(over: RequestScope, model = ''): string {
   const { api, caller, incoming, services } = over;
-  const headers = headersFor(over, true);
+  const headers = knownHeadersFor(over);
   const names = [...headers.keys()].filter((name) => GROUP.test(name));
   const chosen = [...names, ...otherKeys(headers, api)].map((name) => [name, headers.get(name)]);
   const search = forwardedSearch(urlOf(incoming).search, caller.account);

@@ -144,6 +144,8 @@ export interface MessageFacts {
   spoken?: { readonly calls: string; readonly text: string };
   /** The same as a body has it, beside the words of rounds that led to it (see `outputsIn`). */
   said?: { readonly calls: string; readonly text: string };
+  /** Of an answer in one message: the beginning of a hash of `spoken` (see `RequestPrefix`). */
+  spokenName?: string;
   /** Of a tool output: see `contentName`. */
   outputName?: string;
   /** See `edits/purge.ts`. */

@@ -45,8 +45,10 @@ export function textOfOutputs(outputs: readonly ShownOutput[]): string {
 
 /** See `textOfOutputs`. */
 export function outputsOfText(stored: string): ShownOutput[] {
-  const found = stored.matchAll(/^(\w+) (\w*) (\w*)\n([^\n]*)\n/gm);
-  return Array.from(found, ([, api, calls = '', text = '', json = '']) => {
+  return stored.split('\n').flatMap((head, at, lines) => {
+    const json = lines[at + 1];
+    if (at % 2 === 1 || json === undefined) return [];
+    const [api, calls = '', text = ''] = head.split(' ');
     return { api: api as BridgedApi, calls, text, json };
   });
 }
