@@ -58,7 +58,8 @@ async function* latest(get) {
   for (let seen = 0; seen < MOST && cursor !== null; seen += 100) {
     const { json } = await get(`/v1/conversations${queryOf({ sort: 'used', limit: 100, cursor })}`);
     for (const { id, user, opening } of json.data ?? [])
-      yield { name: id ?? opening, user: user ?? undefined };
+      if ((id ?? opening)?.isWellFormed() && user?.isWellFormed() !== false)
+        yield { name: id ?? opening, user: user ?? undefined };
     cursor = json.cursor ?? null;
   }
 }

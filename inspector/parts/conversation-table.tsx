@@ -32,10 +32,15 @@ export function keyOf({ user, id, opening }: Conversation): string {
   return JSON.stringify([user, id ?? `#${opening}`]);
 }
 
-/** How routes name it; undefined if they can't. */
+/** How routes name it; undefined if they can't: no URL has half of a surrogate pair. */
 export function namedOf({ id, opening, user }: Conversation): Named | undefined {
   const address = id ?? opening;
-  return address === null ? undefined : { id: address, user: user ?? undefined };
+  if (!address?.isWellFormed() || user?.isWellFormed() === false) return undefined;
+  return { id: address, user: user ?? undefined };
+}
+
+function isChoosable(conversation: Conversation): boolean {
+  return conversation.id !== null && namedOf(conversation) !== undefined;
 }
 
 export function ConversationTable({ client, found, view, chosen, onChosen, onView }: Props) {
@@ -44,7 +49,7 @@ export function ConversationTable({ client, found, view, chosen, onChosen, onVie
     cost: decimalsOf(found.map((one) => billOf(one)?.actual)),
     saved: decimalsOf(found.map((one) => billOf(one)?.net)),
   };
-  const choosable = found.filter(({ id }) => id !== null).map(keyOf);
+  const choosable = found.filter(isChoosable).map(keyOf);
   const areAll = choosable.length > 0 && choosable.every((key) => chosen.has(key));
   const choose = (keys: readonly string[], isChosen: boolean): void => {
     const next = new Set(chosen);
@@ -86,10 +91,10 @@ export function ConversationTable({ client, found, view, chosen, onChosen, onVie
             return (
               <tr key={key} class={chosen.has(key) ? 'chosen' : undefined}>
                 <td class="pick">
-                  {one.id !== null && (
+                  {isChoosable(one) && (
                     <input
                       type="checkbox"
-                      aria-label={`Choose ${visible(one.id)}`}
+                      aria-label={`Choose ${visible(one.id ?? '')}`}
                       checked={chosen.has(key)}
                       onChange={({ currentTarget }) => choose([key], currentTarget.checked)}
                     />

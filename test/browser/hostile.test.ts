@@ -50,6 +50,26 @@ async function unfold(page: Page): Promise<void> {
   for (const run of await page.locator('.kept-run > summary').all()) await run.click();
 }
 
+describe('half a surrogate pair in a name', () => {
+  it('has no address, and leaves the other conversations in their place', async () => {
+    const key = 'sk-the-key-of-a-caller-who-cuts-names';
+    const headers = { authorization: `Bearer ${key}` };
+    const names = ['cut \ud83d', 'whole'];
+    const listed = async () => (await precis.fetch('/v1/conversations', { headers })).json();
+    // The upstream accepts the key.
+    await listed();
+    for (const conversation_id of names)
+      for (const user of names) {
+        const asked = { model: 'gpt-4.1', conversation_id, user, messages: ARRAY };
+        await (await precis.chat(asked, headers)).text();
+      }
+    await expect.poll(async () => ((await listed()) as { data: object[] }).data.length).toBe(4);
+    const page = await open({ key });
+    await expect.poll(() => page.locator('.listing tbody tr').count()).toBe(4);
+    expect(await page.locator('.listing .name a').allInnerTexts()).toEqual(['whole']);
+  });
+});
+
 describe('a hostile transcript', () => {
   beforeAll(async () => {
     const strategy = { mode: 'compact', token_budget: 2_000, compact_keep: 1, archive: true };
