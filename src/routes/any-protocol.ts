@@ -7,6 +7,7 @@ import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
 import { type JsonSpan, only } from '../protocol/json/outline.ts';
 import { elementsOf, fieldOf, scanObject, textOf, within } from '../protocol/json/spans.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
+import { topNamesOf } from '../protocol/top-fields.ts';
 import { readBody } from '../request/body.ts';
 import { ApiError, invalid } from '../request/errors.ts';
 import type { RequestScope } from '../request/scope.ts';
@@ -110,6 +111,20 @@ function isEmpty(body: Uint8Array, value: JsonSpan): boolean {
   return value.kind === 'string' && value.end - value.start === EMPTY_STRING.length;
 }
 
+/**
+ * A body in which each field is there once. Of two, readers take different ones: the upstream might
+ * read another model than the one that limits have been asked about.
+ *
+ * @throws ApiError `invalid_json`
+ */
+export function eachOnce(body: Uint8Array): Uint8Array {
+  const names = topNamesOf(body);
+  const twice = names.find((name, index) => names.indexOf(name) < index);
+  if (twice === undefined) return body;
+  const message = `The request body has the field '${twice}' twice; send it once.`;
+  throw new ApiError('invalid_json', message, twice);
+}
+
 /** In bytes. A text of 5,000 characters that are all escaped in JSON, and the fields around it. */
 export const LARGEST_OBJECT = 64 * 1024;
 
@@ -127,7 +142,7 @@ export async function objectIn(
   fields?: readonly string[],
   usual = '',
 ): Promise<JsonObject> {
-  const text = new TextDecoder().decode(await readBody(request, null, LARGEST_OBJECT));
+  const text = new TextDecoder().decode(eachOnce(await readBody(request, null, LARGEST_OBJECT)));
   const body = parseObject(text || usual);
   if (!body) throw new ApiError('invalid_json', `${form}.`);
   const other = Object.keys(body).find((field) => fields?.includes(field) === false);

@@ -4,9 +4,9 @@
  */
 import { askUpstream } from '../answer/ask-upstream.ts';
 import { unread } from '../answer/unread/unread-body.ts';
-import { topNamesOf } from '../protocol/top-fields.ts';
 import { checkCharset, checkUnencoded, readBody } from '../request/body.ts';
 import { ApiError } from '../request/errors.ts';
+import { eachOnce } from './any-protocol.ts';
 import { type RouteContext, scopeOf } from './context.ts';
 import { climbs } from './routing.ts';
 
@@ -27,22 +27,8 @@ export async function passthrough(c: RouteContext): Promise<Response> {
     checkCharset(c.req.raw.headers);
     checkUnencoded(c.req.raw.headers);
   }
-  const body = coming && scope.spending ? once(await readBody(c.req.raw, null)) : coming;
+  const body = coming && scope.spending ? eachOnce(await readBody(c.req.raw, null)) : coming;
   return unread(await askUpstream(scope, path.slice('/v1'.length), body), scope);
-}
-
-/**
- * A body in which each field is there once: the upstream may read another model than the one that
- * limits have been asked about.
- *
- * @throws ApiError `invalid_json`
- */
-function once(body: Uint8Array): Uint8Array {
-  const names = topNamesOf(body);
-  const twice = names.find((name, index) => names.indexOf(name) < index);
-  if (twice === undefined) return body;
-  const message = `The request body has the field '${twice}' twice; send it once.`;
-  throw new ApiError('invalid_json', message, twice);
 }
 
 /**

@@ -201,6 +201,21 @@ describe('the routes of memory blocks', () => {
     expect([error.code, String(error.param)]).toEqual([code, param]);
   });
 
+  it('refuse a field that is there twice, as the settings of a conversation do', async () => {
+    for (const [path, method, body, param] of [
+      ['/v1/blocks/a', 'PUT', '{"text":"a","text":"b"}', 'text'],
+      [
+        '/v1/conversations/a/memory',
+        'PATCH',
+        '{"memory_injection":true,"memory_injection":false}',
+        'memory_injection',
+      ],
+    ] as const) {
+      const refused = await deployment.fetch(path, { method, body });
+      expect(await refused.json()).toMatchObject({ error: { code: 'invalid_json', param } });
+    }
+  });
+
   it('take 5,000 characters, however many bytes they have', async () => {
     const text = '😀'.repeat(5_000);
     const label = newLabel();
