@@ -44,21 +44,17 @@ export function mayBeTooLong(status: number): boolean {
   return isOfRequest(status) || status === 500 || status === 503;
 }
 
-/**
- * Codes and types for it, of OpenAI and compatible servers, z.ai, llama.cpp, GitHub Copilot,
- * LiteLLM, GitHub Models, Perplexity, Qianfan and Volcengine.
- */
+/** Codes and types for it, of llama.cpp, GitHub Models, Perplexity, Qianfan and Volcengine. */
 const CODES = codeNames(
-  'context_length_exceeded',
-  'model_context_window_exceeded',
   'exceed_context_size_error',
-  'model_max_prompt_tokens_exceeded',
-  'ContextWindowExceededError',
   'tokens_limit_reached',
   'too_many_prompt_tokens',
   'tokens_too_long',
   'OutofContextError',
 );
+/** Codes of OpenAI, z.ai, GitHub Copilot, LiteLLM and relays, which differ in spelling alone. */
+const OF_LENGTH =
+  /^(?:model|max(?:imum)?)*(?:contextlimit|(?:context|prompt|input)(?:length|window|tokens?)?)(?:toolong|exceeded|overflow)(?:error)?$/;
 
 /** The body is too large, possibly in bytes (https://platform.claude.com/docs/en/api/errors). */
 const LARGE_CODE = codeName('request_too_large');
@@ -75,9 +71,6 @@ const GENERIC = codeNames(
   'bad_request',
   'BadRequestError', // vLLM, SGLang
   'bad_request_error', // MiniMax
-  'invalid_request',
-  'invalid_request_error', // OpenAI, Anthropic, DeepSeek
-  'invalid_request_prompt', // Mistral
   'invalid_argument', // Gemini, xAI
   'Client specified an invalid argument', // xAI
   'InvalidParameter', // DashScope
@@ -86,10 +79,16 @@ const GENERIC = codeNames(
   'validation_error', // Bedrock
   'validation', // text-generation-inference
   'ValueError', // vLLM, SGLang
-  'api_error', // Ollama
   'server_error', // llama.cpp
   'request_too_large',
 );
+
+/**
+ * Likewise: OpenAI's, Anthropic's and DeepSeek's `invalid_request_error`, Mistral's
+ * `invalid_request_prompt`, `…_invalid_args` and `…_message_error`, Ollama's `api_error`, and the
+ * `upstream_error` and `new_api_error` of relays.
+ */
+const GENERIC_FORM = /^invalidrequest|(?:api|gateway|provider|upstream)error$/;
 
 /**
  * Phrases for it, each with a server that uses it. The words of local servers are in
@@ -258,7 +257,7 @@ export function readNoRoom(status: number, body: string): TooLong | undefined {
   if (!statement) return undefined;
   const { text, codes } = statement;
   if (codes.has(RATE_CODE) || OTHERWISE.some((words) => words.test(statement.echoing))) return undefined;
-  if (![...codes].some((code) => CODES.has(code))) {
+  if (![...codes].some((code) => CODES.has(code) || OF_LENGTH.test(code))) {
     if (![...codes].every(isGeneric)) return undefined;
     const large = codes.has(LARGE_CODE) && OF_TOKENS.test(text);
     if (!large && !WORDS.some((words) => words.test(text))) return undefined;
@@ -405,7 +404,7 @@ function withoutEcho(text: string): string {
 }
 
 function isGeneric(code: string): boolean {
-  return /^\d*$/.test(code) || GENERIC.has(code);
+  return /^\d*$/.test(code) || GENERIC.has(code) || GENERIC_FORM.test(code);
 }
 
 /** A code in lower case, letters and digits only, since servers spell it differently. */

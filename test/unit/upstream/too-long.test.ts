@@ -221,6 +221,37 @@ describe('an error that says that the prompt is too long', () => {
       }),
       window(131072, 150000),
     ],
+    ...[
+      'invalid_request_invalid_args',
+      'invalid_request_message_error',
+      'upstream_error',
+      'new_api_error',
+    ].map((type): [string, string, TooLong] => [
+      `Mistral, also behind a relay, of type ${type}`,
+      JSON.stringify({
+        object: 'error',
+        message:
+          'Prompt contains 9000 tokens and 0 draft tokens, too large for model with 8192 maximum context length',
+        type,
+        param: null,
+        code: '3051',
+      }),
+      window(8192, 9000),
+    ]),
+    ...[
+      'context_window_exceeded',
+      'CONTEXT_LIMIT_EXCEEDED',
+      'context_overflow',
+      'maximum_context_length_exceeded',
+      'model_max_prompt_tokens_exceeded',
+      'ContextWindowExceededError',
+      'prompt_too_long',
+      'input_too_long',
+    ].map((code): [string, string, TooLong] => [
+      `a gateway by its code ${code}`,
+      openai('No.', code),
+      window(),
+    ]),
     ['Groq', openai('Please reduce the length of the messages or completion.', lengthCode), window()],
     [
       'Cerebras',
