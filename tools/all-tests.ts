@@ -104,10 +104,17 @@ function sizeOf(folder: string): number {
   return files.reduce((sum, file) => sum + statSync(join(folder, file)).size, 0);
 }
 
+/**
+ * Of one script. The compiler of types is written in Go and soon ends: its collector takes a quarter
+ * of its time, and gives back a tenth of its memory.
+ */
+const OWN_ENV: Readonly<Record<string, NodeJS.ProcessEnv>> = { types: { GOGC: 'off' } };
+
 /** @returns whether it succeeded */
 function run([script, ...args]: Job, output: ReturnType<Output['place']>): Promise<boolean> {
   const color = process.stdout.isTTY ? { FORCE_COLOR: '1' } : {};
-  const env = { NODE_COMPILE_CACHE: COMPILED, ...process.env, TMPDIR: temporaryDirectory(), ...color };
+  const shared = { NODE_COMPILE_CACHE: COMPILED, ...process.env, TMPDIR: temporaryDirectory() };
+  const env = { ...shared, ...color, ...OWN_ENV[script] };
   const child = spawn('npm', ['run', script, '--', ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   child.stdout.on('data', output.write);
   child.stderr.on('data', output.write);
