@@ -2,7 +2,7 @@
  * Writes the tables of tokens that the Worker counts with (`npm run prepare`, part of `npm ci`),
  * from the ranks that gpt-tokenizer comes with. `src/memory/tokens/ranks.ts` describes the format.
  */
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type * as modules from '../src/memory/tokens/tables.ts';
@@ -26,7 +26,10 @@ async function readTable(name: Name): Promise<{ default: ArrayBuffer }> {
   return { default: buffer };
 }
 
-/** Writes the tables that are missing or differ. Called by vitest before the first file. */
+/**
+ * Writes the tables that are missing, or older than what makes them. Called by vitest before the
+ * first file.
+ */
 export async function setup(): Promise<void> {
   await mkdir(GENERATED, { recursive: true });
   await Promise.all(NAMES.map(writeTable));
@@ -34,13 +37,19 @@ export async function setup(): Promise<void> {
 
 async function writeTable(name: Name): Promise<void> {
   const source = resolve(`gpt-tokenizer/data/${name}.tiktoken`);
+  if (await isNewer(pathOf(name), [source, import.meta.filename])) return;
   const table = tableOf(await readFile(source, 'latin1'));
-  const known = await readFile(pathOf(name)).catch(() => undefined);
-  if (known?.equals(table)) return;
   // Renamed when it is whole, since other processes may read it or write it at the same time.
   const draft = `${pathOf(name)}.${process.pid}`;
   await writeFile(draft, table);
   await rename(draft, pathOf(name));
+}
+
+/** Whether a file is there, and was written after all of these have changed, or were installed. */
+async function isNewer(path: string, sources: readonly string[]): Promise<boolean> {
+  const written = await stat(path).catch(() => undefined);
+  const changed = await Promise.all(sources.map(async (source) => (await stat(source)).ctimeMs));
+  return written !== undefined && changed.every((time) => time < written.ctimeMs);
 }
 
 /**
