@@ -105,8 +105,8 @@ function sizeOf(folder: string): number {
 }
 
 /**
- * Of one script. The compiler of types is written in Go and soon ends: its collector takes a quarter
- * of its time, and gives back a tenth of its memory.
+ * Of one script. The compiler of types is written in Go and soon ends: its collector takes a
+ * quarter of its time, and gives back a tenth of its memory.
  */
 const OWN_ENV: Readonly<Record<string, NodeJS.ProcessEnv>> = { types: { GOGC: 'off' } };
 

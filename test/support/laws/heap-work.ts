@@ -1,6 +1,7 @@
 /**
- * Work to run with a small heap: `node --max-old-space-size=64 test/support/laws/heap-work.ts
- * NAME`. The exit code says whether it finished.
+ * Works to run with a small heap, one after the other: `node --max-old-space-size=64
+ * test/support/laws/heap-work.ts NAME…`. The exit code says whether they finished, and the output
+ * names those that have.
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -166,6 +167,9 @@ const works: Record<string, () => Promise<void> | void> = {
 };
 
 rememberNoText();
-const work = works[process.argv[2] ?? ''];
-if (!work) throw new Error(`no work is called ${process.argv[2]}`);
-await work();
+for (const name of process.argv.slice(2)) {
+  const work = works[name];
+  if (!work) throw new Error(`no work is called ${name}`);
+  await work();
+  console.log(name);
+}
