@@ -214,7 +214,7 @@ export async function axeViolations(page: Page, rules?: readonly string[]): Prom
 }
 
 /** By day axe reads one window of two screens in this many. */
-const SCREENS = runs(3, 1);
+const SCREENS = runs(6, 1);
 
 /** Whether axe reads a screen in a window: in the same ones in each run, by day in one at most. */
 function isReadAt(width: (typeof WIDTHS)[number], name: string): boolean {
