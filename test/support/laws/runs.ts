@@ -1,6 +1,6 @@
 /**
  * Properties, and how many cases each tries. The numbers by day are chosen so that a property takes
- * about a second; `PROPERTY_RUNS=full` has all of them.
+ * about half a second; `PROPERTY_RUNS=full` has all of them.
  *
  * What a property must have met is stated as a share of this, never as a number of its own.
  */

@@ -8,4 +8,4 @@ import { runs } from './runs.ts';
 
 const { seed } = inject('properties');
 
-fc.configureGlobal({ numRuns: runs(40, 100), ...(seed === undefined ? {} : { seed }) });
+fc.configureGlobal({ numRuns: runs(25, 100), ...(seed === undefined ? {} : { seed }) });

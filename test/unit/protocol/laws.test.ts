@@ -20,7 +20,7 @@ import {
   viewOfRequest,
 } from '../../support/laws/view-of.ts';
 
-const RUNS = { numRuns: runs(12, 60), endOnFailure: true };
+const RUNS = { numRuns: runs(8, 60), endOnFailure: true };
 
 type Json = Record<string, unknown>;
 

@@ -48,7 +48,7 @@ const options = { marks: true, prices: PRICES };
 
 describe('a view with marks', () => {
   it('says the same as without, has few marks, and breaks no rule of the format', () => {
-    const numRuns = runs(20, 150);
+    const numRuns = runs(12, 150);
     let marks = 0;
     forAll(
       { numRuns, endOnFailure: true },
@@ -72,7 +72,7 @@ describe('a view with marks', () => {
   });
 
   it('keeps them where they are until the frontier moves, and then has the last one that still holds', () => {
-    const numRuns = runs(5, 50);
+    const numRuns = runs(3, 50);
     let held = 0;
     forAll({ numRuns, endOnFailure: true }, long, autoStrategy, (conversation, input) => {
       const views = viewsOf(conversation, { ...input, min_reclaim_tokens: 0 }, options);

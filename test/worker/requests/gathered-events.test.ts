@@ -18,7 +18,7 @@ import { ConversationTables } from '../../../src/storage/conversation/tables.ts'
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { assistant, body, user } from '../../support/conversations/chat.ts';
 import { batchOf, endedRun } from '../../support/conversations/ended-runs.ts';
-import { forAllAsync } from '../../support/laws/runs.ts';
+import { forAllAsync, runs } from '../../support/laws/runs.ts';
 import { quiet } from '../../support/quiet.ts';
 import { shorten } from '../../support/time-limits.ts';
 import { hang, startApp, watchedBucket, watchedObjects } from '../support.ts';
@@ -231,7 +231,7 @@ describe('the object', () => {
      */
     const call = { batch: fc.nat(11), after: fc.nat(1_000), fails: fc.boolean(), restarts: fc.boolean() };
     const calls = fc.array(fc.record(call), { maxLength: 40 });
-    await forAllAsync(60, batches, calls, async (sizes, steps) => {
+    await forAllAsync(runs(20, 60), batches, calls, async (sizes, steps) => {
       let events = 0;
       const all = sizes.map((size) => batchOf(...Array.from({ length: size }, () => run(events++))));
       const kept = new Set<number>();

@@ -169,7 +169,7 @@ function answered({ messages, units }: History): { at: string; call: ToolCall; r
 
 describe('what is purged', () => {
   it('is never the last write of a file, unless that failed', () => {
-    forAll(runs(10, 100), anyBody, (conversation: ConversationBody) => {
+    forAll(runs(6, 100), anyBody, (conversation: ConversationBody) => {
       const history = historyOf(conversation.messages);
       const { messages } = history;
       const purged = purgesIn(history);
@@ -202,7 +202,7 @@ describe('what is purged', () => {
   });
 
   it('leaves arguments that are a JSON object, in every view', () => {
-    forAll(runs(10, 100), anyBody, autoStrategy, (conversation, strategy) => {
+    forAll(runs(6, 100), anyBody, autoStrategy, (conversation, strategy) => {
       const viewed = viewOf(conversation, { ...strategy, compact_clear_tool_inputs: false });
       for (const removal of [...viewed.view.removals.values()].flat())
         if (removal.kind === 'input')

@@ -291,7 +291,7 @@ describe('a conversation as turns of text', () => {
 });
 
 describe('every conversation whose first request stays', () => {
-  const RUNS = { numRuns: runs(8, 100), endOnFailure: true };
+  const RUNS = { numRuns: runs(6, 100), endOnFailure: true };
   const anyAuto = fc.tuple(
     fc.oneof(richConversation, brokenRichConversation, lateRichConversation),
     autoStrategy.map((strategy) => ({ ...strategy, keep_first_user: true })),
@@ -307,7 +307,7 @@ describe('every conversation whose first request stays', () => {
   }
 
   it('has it in every view, byte for byte, in auto', () => {
-    forAll({ ...RUNS, numRuns: runs(6, 40) }, anyAuto, ([conversation, strategy, options]) => {
+    forAll({ ...RUNS, numRuns: runs(4, 40) }, anyAuto, ([conversation, strategy, options]) => {
       expect(brokenIn(viewsOf(conversation, strategy, options))).toEqual([]);
     });
   });
@@ -321,7 +321,7 @@ describe('every conversation whose first request stays', () => {
 
   it('is recognized when its view comes back, and replays in step with the array', () => {
     const strategies = summarizeStrategy.map((strategy) => ({ ...strategy, keep_first_user: true }));
-    const numRuns = runs(30, 300);
+    const numRuns = runs(18, 300);
     let recaps = 0;
     const check = (body: ConversationBody, strategy: MemoryStrategyRequest): void => {
       const viewed = viewOf(body, strategy, { words: short });

@@ -28,7 +28,7 @@ import {
   viewOf,
 } from '../../../support/laws/view-of.ts';
 
-const RUNS = { numRuns: runs(16, 60), endOnFailure: true };
+const RUNS = { numRuns: runs(10, 60), endOnFailure: true };
 
 /** The input of a view. */
 type Case = [body: ConversationBody, input: MemoryStrategyRequest, options: ViewOptions];

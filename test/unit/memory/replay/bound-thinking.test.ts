@@ -28,7 +28,7 @@ import {
   viewsOf,
 } from '../../../support/laws/view-of.ts';
 
-const RUNS = { numRuns: runs(20, 120), endOnFailure: true };
+const RUNS = { numRuns: runs(12, 120), endOnFailure: true };
 const MODEL = 'anthropic/claude-fable-5.2';
 /** Of models that drop what the other one refuses. */
 const DROPPING = 'gpt-6.2-sol';
@@ -280,7 +280,7 @@ describe('a move that would take thinking along', () => {
 
 describe('reasoning that is dropped without an error', () => {
   const BUDGET = 12_000;
-  const WORKS = { numRuns: runs(4, 20), endOnFailure: true };
+  const WORKS = { numRuns: runs(3, 20), endOnFailure: true };
   /** Over this, a move does not wait for the end of a turn. */
   const LATE = 1.25 * BUDGET;
 

@@ -161,7 +161,7 @@ function goalOf({ strategy, budgets: { hard, soft, window } }: Plan): number {
 }
 
 describe('conversations with cold returns', () => {
-  const NUM_RUNS = runs(4, 60);
+  const NUM_RUNS = runs(3, 60);
   const cases = fc.record({
     conversation: longConversation,
     input: floored,

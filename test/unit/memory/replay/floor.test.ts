@@ -170,7 +170,7 @@ const longConversation = fc
 
 describe('a conversation under the default floor', () => {
   it('costs at most so much more than one that nothing was done to, some requests after every move', () => {
-    const numRuns = runs(6, 50);
+    const numRuns = runs(4, 50);
     let moves = 0;
     forAll(
       { numRuns, endOnFailure: true },
@@ -214,7 +214,7 @@ describe('the step of a price', () => {
   );
 
   it('is not exceeded by a view if a move could avoid that, whatever the floor says', () => {
-    const numRuns = runs(12, 150);
+    const numRuns = runs(8, 150);
     let near = 0;
     forAll({ numRuns, endOnFailure: true }, stepped, ({ conversation, above, retrieval }) => {
       const prices = { ...USUAL_PRICES, step: { above, input: 2 } };

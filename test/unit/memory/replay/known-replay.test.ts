@@ -280,7 +280,7 @@ function leftBy({ plan: { history } }: Viewed<ModelRequest>): object | undefined
   return left && { terms: left.terms, state: left.state, bonds: left.bonds };
 }
 
-const RUNS = runs(4, 80);
+const RUNS = runs(3, 80);
 
 describe.each(CLIENTS)('a replay over $protocol that goes on', ({ protocol, talk, read, fields }) => {
   it('makes the plan, the view, the report and the event of one from the beginning', () => {

@@ -74,7 +74,7 @@ describe('a move that waits', () => {
   it('frees at least a budget there, and leaves no view over it from which as much could leave', () => {
     let judged = 0;
     forAll(
-      { numRuns: runs(10, 100), endOnFailure: true },
+      { numRuns: runs(6, 100), endOnFailure: true },
       longConversation,
       patient,
       fc.boolean().chain(autoOptions),
@@ -129,7 +129,7 @@ describe('a move that waits', () => {
 describe('a budget that is hard', () => {
   it('is over no view, unless nothing more can leave', () => {
     forAll(
-      runs(6, 100),
+      runs(4, 100),
       richConversation,
       autoStrategy,
       fc.boolean(),

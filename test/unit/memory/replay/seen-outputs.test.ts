@@ -189,7 +189,7 @@ describe('large outputs of generated conversations', () => {
   it('leave early in some of them, and only in moves that are said', () => {
     let early = 0;
     forAll(
-      runs(30, 200),
+      runs(15, 200),
       richConversation,
       autoStrategy,
       autoOptions(true),

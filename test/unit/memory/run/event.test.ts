@@ -58,7 +58,7 @@ const anyView = fc.oneof(
 );
 
 /** Asks something of the view of any request. */
-const ofAnyView = (ask: (viewed: Viewed) => void, numRuns = runs(20, 100)): void =>
+const ofAnyView = (ask: (viewed: Viewed) => void, numRuns = runs(12, 100)): void =>
   forAll(numRuns, anyView, ([sent, input, options]) => ask(viewOf(sent, input, options)));
 
 const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, one) => sum + one, 0);

@@ -26,7 +26,7 @@ import { forAll, runs } from '../../../support/laws/runs.ts';
 import { type SummaryWriter, type ViewOptions, viewOf } from '../../../support/laws/view-of.ts';
 import type { Json } from './edited.ts';
 
-const RUNS = { numRuns: runs(12, 60), endOnFailure: true };
+const RUNS = { numRuns: runs(8, 60), endOnFailure: true };
 
 /** Without previews, which would name a part by its protocol's type. */
 function withoutPreviews(input: MemoryStrategyRequest): MemoryStrategyRequest {

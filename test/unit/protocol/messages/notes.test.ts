@@ -63,7 +63,7 @@ const bodyOf = (messages: readonly Json[]): Json => ({
 
 describe('a note with an end', () => {
   it('F29: is shown as long as in the array of the caller, in every view', () => {
-    const numRuns = runs(12, 80);
+    const numRuns = runs(8, 80);
     let edited = 0;
     forAll(
       { numRuns, endOnFailure: true },

@@ -27,7 +27,7 @@ const bodyOf = (messages: readonly Json[]): Json => ({
 
 describe('an odd conversation in Messages', () => {
   it('is accepted in each mode if it was before', () => {
-    const numRuns = runs(8, 60);
+    const numRuns = runs(5, 60);
     let edited = 0;
     forAll(
       { numRuns, endOnFailure: true },

@@ -277,7 +277,7 @@ describe.each([
   });
 
   it('gives each content back that its view has left out', () => {
-    forAll(runs(20, 60), hostedConversation, strategies, (input, strategy) => {
+    forAll(runs(12, 60), hostedConversation, strategies, (input, strategy) => {
       const { view, sent, request } = viewed(input, strategy);
       const all = JSON.stringify(sent);
       for (const removal of [...view.removals.values()].flat()) {
