@@ -53,13 +53,21 @@ const REFUSALS: Readonly<Record<OwnField, { readonly names?: RegExp; readonly re
   },
 };
 
+/**
+ * Whether a status fits an error about a field. Servers in Python that hand fields on as arguments
+ * send a 500: "Llama.create_chat_completion() got an unexpected keyword argument 'stream_options'".
+ */
+function mayBeOfField(status: number | undefined): boolean {
+  return status === 400 || status === 422 || status === 500 || status === 501;
+}
+
 export function withoutField(part: OwnField, { request, chosen, scope }: Call, bodyOf: BodyOf): Retry {
   const { services } = scope;
   const { names = request.cacheMarks.refusal, refuses } = REFUSALS[part];
   const isSent = (): boolean =>
     part !== 'marks' || (marksOf(request, chosen.strategy, services.config).marks ?? 0) > 0;
   return {
-    mayHelp: ({ without }, status) => (status === 400 || status === 422) && !without.has(part) && isSent(),
+    mayHelp: ({ without }, status) => mayBeOfField(status) && !without.has(part) && isSent(),
     next: async (refused, { json }) => {
       if (!names.test(json)) return undefined;
       const without = new Set([...refused.without, part]);

@@ -82,19 +82,25 @@ describe('a stream of chat whose caller does not ask for usage', () => {
     expect(text).toContain('"usage":null');
   });
 
-  it('is asked again without where its upstream refuses that, which is remembered', async () => {
-    const error = { message: "Unknown parameter: 'stream_options'.", type: 'invalid_request_error' };
-    deployment.upstream.next({ type: 'error', status: 400, body: { error } }, likeOpenAi, likeOpenAi);
-    const model = 'gpt-4.1-2025-04-14';
-    const asked = deployment.chats().length;
-    expect((await stream('refused', { model })).text).toBe([...said({}), 'data: [DONE]\n\n'].join(''));
-    await stream('refused', { model });
-    const options = deployment
-      .chats()
-      .slice(asked)
-      .map(({ body }) => body.stream_options);
-    expect(options).toEqual([OPTIONS, undefined, undefined]);
-  });
+  it.each([
+    [400, "Unknown parameter: 'stream_options'.", 'gpt-4.1-2025-04-14'],
+    [500, "create() got an unexpected keyword argument 'stream_options'", 'gpt-4.1-mini-2025-04-14'],
+  ])(
+    'is asked again without where its upstream refuses that with %i, which is remembered',
+    async (...row) => {
+      const [status, message, model] = row;
+      const error = { message, type: 'invalid_request_error' };
+      deployment.upstream.next({ type: 'error', status, body: { error } }, likeOpenAi, likeOpenAi);
+      const asked = deployment.chats().length;
+      expect((await stream('refused', { model })).text).toBe([...said({}), 'data: [DONE]\n\n'].join(''));
+      await stream('refused', { model });
+      const options = deployment
+        .chats()
+        .slice(asked)
+        .map(({ body }) => body.stream_options);
+      expect(options).toEqual([OPTIONS, undefined, undefined]);
+    },
+  );
 
   it('is left alone in mode none, and so is an answer that is no stream', async () => {
     deployment.upstream.next(likeOpenAi, likeOpenAi);
