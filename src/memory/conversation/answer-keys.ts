@@ -50,7 +50,7 @@ export function answersIn(
 }
 
 /** The index after the last message of an answer. */
-function endOf(messages: readonly Message[], first: number): number {
+export function endOf(messages: readonly Message[], first: number): number {
   let end = first + 1;
   while (messages[end]?.role === 'assistant' && !messages[end]?.resumes) end++;
   return end;

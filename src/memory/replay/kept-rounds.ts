@@ -9,6 +9,7 @@
  * Those whose messages are lost count as before: the moves of earlier requests stay as they were.
  */
 import { elementAt } from '../../lib/elements.ts';
+import { endOf } from '../conversation/answer-keys.ts';
 import type { History } from '../conversation/history.ts';
 import { mostFitting } from '../tokens/fitting.ts';
 
@@ -62,6 +63,7 @@ export interface RoundsState {
 export class RoundsInView {
   /** The rounds of answers in the array, and how many of them have come. */
   private readonly all: readonly Placed[];
+  private readonly messages: History['messages'];
   private came = 0;
   /** The most of them that a view shows. */
   readonly most: Size;
@@ -72,7 +74,12 @@ export class RoundsInView {
    * @param rounds of answers in the array, in its order
    * @param budget of the view, in tokens
    */
-  constructor({ units }: Pick<History, 'units'>, rounds: readonly KeptRounds[], budget: number) {
+  constructor(
+    { units, messages }: Pick<History, 'units' | 'messages'>,
+    rounds: readonly KeptRounds[],
+    budget: number,
+  ) {
+    this.messages = messages;
     this.all = rounds.flatMap((kept) => {
       // An answer that has paused is a unit with the one that goes on after it.
       const unit =
@@ -127,7 +134,7 @@ export class RoundsInView {
    */
   get unshownBefore(): number {
     const large = this.all.findLast((one) => exceeds(one, this.most));
-    return large ? large.message + 1 : 0;
+    return large ? endOf(this.messages, large.message) : 0;
   }
 
   /** Those in the view of the last request point. */

@@ -40,7 +40,7 @@ export function isCallType(type: string): boolean {
 
 /** Whether an item of the model's is one that the API may know by its id, with its reasoning. */
 export function needsReasoning(type: string): boolean {
-  return type !== 'reasoning' && !FREE.has(type);
+  return type !== 'reasoning' && !type.endsWith('_output') && !FREE.has(type);
 }
 
 export function isMarked(item: unknown): boolean {

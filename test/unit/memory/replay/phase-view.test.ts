@@ -4,7 +4,7 @@ import { RoundsInView } from '../../../../src/memory/replay/kept-rounds.ts';
 import { NOWHERE } from '../../../../src/memory/replay/phase-standing.ts';
 import { PhaseView } from '../../../../src/memory/replay/phase-view.ts';
 import { tokenSums } from '../../../../src/memory/tokens/sums.ts';
-import { lines, read, step, user } from '../../../support/conversations/chat.ts';
+import { assistant, lines, read, step, user } from '../../../support/conversations/chat.ts';
 import { counter } from '../../../support/laws/view-of.ts';
 
 describe('what is read from the cache where an output leaves', () => {
@@ -36,5 +36,15 @@ describe('what is read from the cache where an output leaves', () => {
     const kept = (unit: number) => view.keptBefore(unit, point, NOWHERE);
     expect(kept(1)).toBe(sums.before(1) + 7);
     expect(kept(2)).toBe(sums.before(3) + 57);
+  });
+});
+
+describe('thinking after rounds that are over a bound alone', () => {
+  it('may be bound to them in each message of their answer', () => {
+    const said = [assistant('I look.'), ...step('a', 'f', 'found')];
+    const history = readHistory(read([user('Go.'), ...said, user('On.')]));
+    const large = { key: 'of a', message: 1, rounds: 1, bytes: 100, tokens: 300 };
+    expect(new RoundsInView(history, [large], 1_000).unshownBefore).toBe(3);
+    expect(new RoundsInView(history, [{ ...large, tokens: 200 }], 1_000).unshownBefore).toBe(0);
   });
 });
