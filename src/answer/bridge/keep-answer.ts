@@ -5,7 +5,7 @@
 import { asString, type JsonObject } from '../../lib/json.ts';
 import { soon } from '../../lib/time-limit.ts';
 import { logCaught } from '../../log.ts';
-import { answerKey, saidHashes } from '../../memory/conversation/answer-keys.ts';
+import { answerKey } from '../../memory/conversation/answer-keys.ts';
 import { tokenMeasure } from '../../memory/modes/strategy.ts';
 import type { BridgedApi, CompleteAnswer } from '../../protocol/bridges/bridge.ts';
 import { callsIn } from '../../protocol/bridges/chat-fields.ts';
@@ -21,7 +21,7 @@ import { namedByAnswer, namedByQuestion } from '../../request/conversation.ts';
 import type { AnswerToKeep } from '../../storage/conversation/kept-answers.ts';
 import { sha256Hex } from '../../tenant/identity.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
-import { keepRow, NOT_KEPT, rowKeyOf } from './keep-row.ts';
+import { askedHashes, keepRow, NOT_KEPT, rowKeyOf } from './keep-row.ts';
 import type { KeptAnswers } from './kept-answers.ts';
 
 export class AnswerKeeper {
@@ -72,7 +72,7 @@ export class AnswerKeeper {
     const { request, scope } = call;
     const until = Date.now() + TIME_LIMITS.keepRoundsMs;
     const answer = readMessages(this.reader, JSON.stringify(shown));
-    const asked = saidHashes(request.messages, sha256Hex).at(-1) ?? '';
+    const asked = askedHashes(call)(request.messages, sha256Hex).at(-1) ?? '';
     const named = answerKey(asked, answer, sha256Hex);
     if (named === undefined) return;
     const key = rowKeyOf(answered, this.api, named);

@@ -1,5 +1,7 @@
 /** Writes the output of one answer, sealed, into the object of its conversation. */
 import { within } from '../../lib/time-limit.ts';
+import { boundHashes, saidHashes } from '../../memory/conversation/answer-keys.ts';
+import { bindsThinking, reasoningTermsOf } from '../../memory/models/past-reasoning.ts';
 import type { BridgedApi } from '../../protocol/bridges/bridge.ts';
 import type { Call } from '../../request/call.ts';
 import {
@@ -27,6 +29,11 @@ export interface Answered {
 
 /** In characters: of hashes, which are compared within one conversation. */
 const LENGTHS = { answer: 40, owner: 24 };
+
+/** What distinguishes the messages that were asked, of the answers of a call. */
+export function askedHashes({ request }: Pick<Call, 'request'>): typeof saidHashes {
+  return bindsThinking(reasoningTermsOf(request.model)) ? boundHashes : saidHashes;
+}
 
 /** The key of a row. @param key see `answerKey` */
 export function rowKeyOf({ ownerOf }: Answered, api: BridgedApi, key: string): string {

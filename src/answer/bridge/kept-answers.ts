@@ -8,7 +8,7 @@
 import type { Seen } from '../../lib/isolate-memory.ts';
 import { within } from '../../lib/time-limit.ts';
 import { logCaught } from '../../log.ts';
-import { answersIn, type KeyedAnswer, saidHashes } from '../../memory/conversation/answer-keys.ts';
+import { answersIn, type KeyedAnswer } from '../../memory/conversation/answer-keys.ts';
 import { firstAnswer } from '../../memory/conversation/first-requests.ts';
 import { type History, readHistory } from '../../memory/conversation/history.ts';
 import type { KeptReasonings } from '../../memory/conversation/kept-reasoning.ts';
@@ -23,7 +23,7 @@ import { openBytes } from '../../tenant/envelope.ts';
 import { sha256Hex } from '../../tenant/identity.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
 import type { ReasoningSource } from '../../view/made-view.ts';
-import { type Answered, keepRow, NOT_KEPT, rowKeyOf } from './keep-row.ts';
+import { type Answered, askedHashes, keepRow, NOT_KEPT, rowKeyOf } from './keep-row.ts';
 import { isRouteRefused, routeOf } from './route.ts';
 
 /** Bytes of the outputs that one call of storage reads. */
@@ -165,7 +165,8 @@ export class KeptAnswers implements ReasoningSource {
     const { conversation, answered } = this;
     if (!conversation) return NONE;
     const { request, scope } = answered.call;
-    const answers = answersIn(history ?? readHistory(request.messages), sha256Hex, saidHashes)
+    const hashesOf = askedHashes(answered.call);
+    const answers = answersIn(history ?? readHistory(request.messages), sha256Hex, hashesOf)
       .slice(-KEPT_ROWS)
       .map((answer) => ({ ...answer, key: rowKeyOf(answered, api, answer.key) }));
     const keptAnswers = conversation.remembered.of('keptAnswers');

@@ -26,7 +26,7 @@ export interface KeyedAnswer {
  * messages of the model up to the next one of somebody else are one answer, but for those that go
  * on after a pause.
  *
- * @param hashesOf of the messages that were asked: `prefixHashes`, or `saidHashes`
+ * @param hashesOf of the messages that were asked: `prefixHashes`, `saidHashes` or `boundHashes`
  */
 export function answersIn(
   { messages, requestPoints }: History,
@@ -40,7 +40,7 @@ export function answersIn(
       if (message > first && !messages[message]?.resumes) continue;
       const asked = elementAt(hashes, message);
       const end = endOf(messages, message);
-      const fact = hashesOf === saidHashes ? 'saidKey' : 'answerKey';
+      const fact = FACTS.get(hashesOf) ?? 'answerKey';
       const key = keyAt(messages, message, end, fact, () =>
         answerKey(asked, messages.slice(message, end), digest),
       );
@@ -60,7 +60,7 @@ function keyAt(
   messages: readonly Message[],
   first: number,
   end: number,
-  fact: 'answerKey' | 'saidKey',
+  fact: 'answerKey' | 'saidKey' | 'boundKey',
   make: () => string | undefined,
 ): string | undefined {
   const { facts } = elementAt(messages, first);
@@ -111,16 +111,41 @@ const latest = new Latest<readonly Message[], readonly string[]>();
  * members that say nothing at one time and not at another, and divide an answer.
  */
 export function saidHashes(messages: readonly Message[], digest: Digest): readonly string[] {
-  return latest.of(messages, [digest], () => {
+  return hashesBy('saidHash', messages, digest);
+}
+
+/**
+ * `saidHashes` where reasoning is bound to what precedes it: there the messages of the system after
+ * the first others count, too.
+ */
+export function boundHashes(messages: readonly Message[], digest: Digest): readonly string[] {
+  return hashesBy('boundHash', messages, digest);
+}
+
+/** By its hashes, where the key of an answer is noted. */
+const FACTS: ReadonlyMap<typeof saidHashes, 'saidKey' | 'boundKey'> = new Map([
+  [saidHashes, 'saidKey'],
+  [boundHashes, 'boundKey'],
+]);
+
+function hashesBy(
+  fact: 'saidHash' | 'boundHash',
+  messages: readonly Message[],
+  digest: Digest,
+): readonly string[] {
+  return latest.of(messages, [fact, digest], () => {
     const hashes = [''];
     let first = 0;
+    let isLater = false;
     for (const [index, { role, identity, facts }] of messages.entries()) {
       const isAnswer = role === 'assistant';
       if (!isAnswer) first = index + 1;
       const before = elementAt(hashes, isAnswer ? first : index);
       const name = () => (isAnswer ? nameOfSaid(messages.slice(first, index + 1), digest) : identity);
-      if (role !== 'preamble') facts.saidHash ??= chained(before, name(), digest);
-      hashes.push(facts.saidHash ?? before);
+      isLater ||= role !== 'preamble';
+      if (role !== 'preamble' || (isLater && fact === 'boundHash'))
+        facts[fact] ??= chained(before, name(), digest);
+      hashes.push(facts[fact] ?? before);
     }
     return hashes;
   });

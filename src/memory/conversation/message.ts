@@ -133,13 +133,15 @@ export interface MessageFacts {
   counted?: { readonly tokenizer: unknown; readonly tokens: MessageTokens };
   /** The hash of the messages up to this one (see `prefixHashes`). */
   prefixHash?: string;
-  /** Likewise of `saidHashes`. */
+  /** Likewise of `saidHashes` and of `boundHashes`. */
   saidHash?: string;
+  boundHash?: string;
   /** Another hash of these messages, which names the previews of this one. */
   preview?: string;
   /** Of an answer in one message; null for one that says nothing (see `answerKey`). */
   answerKey?: string | null;
   saidKey?: string | null;
+  boundKey?: string | null;
   /** Of an answer in one message: see `saidOf`. */
   spoken?: { readonly calls: string; readonly text: string };
   /** The same as a body has it, beside the words of rounds that led to it (see `outputsIn`). */

@@ -572,6 +572,23 @@ describe('the reasoning that a bridge keeps', () => {
     expect(bodies.map((body) => thoughtsIn(body).length)).toEqual([0, 1, 2]);
   });
 
+  it.each(['gpt-6.2-sol', 'gpt-6-astra'])(
+    'is left out after a late message of the system, if bound (%s)',
+    async (model) => {
+      const { isolate, bodies } = conversation({ model });
+      const a = isolate();
+      const messages: Message[] = [user(`Find it, ${made}.`)];
+      await steps(a, messages, 3);
+      const [first, second] = thoughtsIn(bodies.at(-1));
+      messages.splice(3, 0, { role: 'system', content: 'Be brief.' });
+      await steps(a, messages, 2);
+      const left = thoughtsIn(bodies.at(-1));
+      expect(left.slice(0, 2)).toEqual(model === 'gpt-6-astra' ? [first, second] : [first, left[1]]);
+      expect(left).toHaveLength(model === 'gpt-6-astra' ? 4 : 2);
+      expect(left.includes(second ?? '')).toBe(model === 'gpt-6-astra');
+    },
+  );
+
   it('is kept of the first answer to a key, though the upstream lists no models', async () => {
     const { isolate, bodies } = conversation({ modelsStatus: 404, verifies: true });
     const messages: Message[] = [user(`Find it, ${made}.`)];

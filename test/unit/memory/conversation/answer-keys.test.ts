@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { answersIn, saidHashes } from '../../../../src/memory/conversation/answer-keys.ts';
+import { answersIn, boundHashes, saidHashes } from '../../../../src/memory/conversation/answer-keys.ts';
 import { readHistory } from '../../../../src/memory/conversation/history.ts';
 import { sha256Hex } from '../../../../src/tenant/identity.ts';
 import {
@@ -117,6 +117,22 @@ describe('the hash of an array by what its answers say', () => {
   ])('is another one with %s', (_, messages) => {
     expect(hashOf(...messages)).not.toBe(hashOf(ASKED, call(written), result('c1', 'ok'), ON));
   });
+
+  it.each([saidHashes, boundHashes])(
+    'counts later messages of the system where reasoning is bound to them',
+    (of) => {
+      const head: Message = { role: 'system', content: 'Be brief.' };
+      const late: Message = { role: 'system', content: 'Be kind.' };
+      const hash = (...messages: Message[]): string | undefined => of(read(messages), sha256Hex).at(-1);
+      const said = [ASKED, call(written), result('c1', 'ok')];
+      const keyed = (...messages: Message[]): string[] =>
+        answersIn(readHistory(read([...messages, ON])), sha256Hex, of).map(({ key }) => key);
+      expect(hash(head, ...said)).toBe(hash(...said));
+      expect(hash(...said, late) === hash(...said)).toBe(of === saidHashes);
+      expect(keyed(ASKED, late, ...said.slice(1))).toHaveLength(1);
+      expect(keyed(ASKED, late, ...said.slice(1))[0] === keyed(...said)[0]).toBe(of === saidHashes);
+    },
+  );
 
   it('bears arguments that are no JSON, or nested more deeply than can be written', () => {
     const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
