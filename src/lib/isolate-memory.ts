@@ -91,13 +91,24 @@ export class IsolateMemory<Kinds extends Readonly<Record<string, Kind>>> {
   }
 
   /**
-   * Whether an owner was forgotten as a whole.
+   * Forgets all of an owner whose data is being deleted. An owner that is only forgotten may still
+   * have data.
    *
-   * @param owner asked for only if any was forgotten since
+   * @param began when that began, in milliseconds since the epoch
+   */
+  deleted(owner: string, began: number): void {
+    this.deletions.note(owner, DELETED, began);
+    this.forget(owner);
+  }
+
+  /**
+   * Whether the deletion of an owner's data began after something.
+   *
+   * @param owner asked for only if any deletion did
    * @param since in milliseconds since the epoch
    */
-  hasForgotten(owner: () => string, since: number): boolean {
-    return this.deletions.isAnySince(since) && this.deletions.overtook(owner(), EVERY_KIND, since);
+  isDeletedSince(owner: () => string, since: number): boolean {
+    return this.deletions.isAnySince(since) && this.deletions.covers(owner(), [DELETED], since);
   }
 
   private make(name: keyof Kinds & string): Forgetful {
@@ -196,6 +207,8 @@ export interface OwnBeliefs<Value> {
 }
 
 const EVERY_KIND = '';
+/** The data itself. No kind has this name. */
+const DELETED = 'deleted';
 
 /** Bytes of what `Deletions` remembers, beside all rows: about 1,000 owners. */
 export const DELETIONS_BYTES = 256 * 1024;
@@ -206,7 +219,7 @@ class Deletions {
   private last = Number.NEGATIVE_INFINITY;
 
   note(owner: string, kind: string, now: number): void {
-    this.last = now;
+    this.last = Math.max(this.last, now);
     this.times.set(`${kind} ${owner}`, now);
   }
 
@@ -216,9 +229,13 @@ class Deletions {
 
   /** Whether a value was asked for before its owner was forgotten. */
   overtook(owner: string, kind: string, at: number): boolean {
-    if (!this.isAnySince(at)) return false;
+    return this.isAnySince(at) && this.covers(owner, [kind, EVERY_KIND], at);
+  }
+
+  /** Whether anything of some kinds was noted after a time, of the owner or its tenant. */
+  covers(owner: string, kinds: readonly string[], at: number): boolean {
     const [tenant = owner] = owner.split(':', 1);
-    return [owner, tenant].some((one) => [kind, EVERY_KIND].some((of) => at <= this.timeOf(`${of} ${one}`)));
+    return [owner, tenant].some((one) => kinds.some((of) => at <= this.timeOf(`${of} ${one}`)));
   }
 
   private timeOf(key: string): number {

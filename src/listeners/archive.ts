@@ -6,6 +6,7 @@ import { pause } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
 import { archiveOf, isArchived } from '../request/archive.ts';
 import type { Call } from '../request/call.ts';
+import { isOvertaken } from '../request/ref-writer.ts';
 import type { CallEnd, CallFeature } from './listener.ts';
 
 /** Archives when the answer has ended, however it ended: messages and answer are one write. */
@@ -17,6 +18,7 @@ async function addToArchive(call: Call, { asked, text }: CallEnd): Promise<void>
   if (!asked?.answer.ok) return;
   // Yield, so that the answer's last bytes go out first.
   await pause(0);
+  if (isOvertaken(call)) return;
   const { scope } = call;
   try {
     // Another key of the request may be the one that the model's server has looked at.

@@ -1,5 +1,6 @@
 /** Remembers the round that an answer has closed, for rolling and for session memory. */
 import { trackWork } from '../request/pending-work.ts';
+import { isOvertaken } from '../request/ref-writer.ts';
 import type { MadeView } from '../view/made-view.ts';
 import type { CallFeature } from './listener.ts';
 
@@ -14,7 +15,7 @@ export const memory: CallFeature = (call) => {
     },
     completes: ({ text }) => {
       const closed = remember;
-      if (!closed || text === undefined) return;
+      if (!closed || text === undefined || isOvertaken(call)) return;
       // A microtask later: an answer that ends at once has its event kept first.
       const work = Promise.resolve().then(() => closed(text));
       call.scope.waitUntil(trackWork(work, call));

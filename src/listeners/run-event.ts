@@ -27,6 +27,7 @@ import type { Call } from '../request/call.ts';
 import { conversationOfCall } from '../request/conversation.ts';
 import { isAccepted } from '../request/known-key.ts';
 import { observedShare } from '../request/observation.ts';
+import { isOvertaken } from '../request/ref-writer.ts';
 import type { EndedRun } from '../storage/conversation/run-batch.ts';
 import type { StoredConversation } from '../summary/conversation.ts';
 import { sha256Hex, type Tenant } from '../tenant/identity.ts';
@@ -103,7 +104,7 @@ class EventRecorder implements CallListener {
     this.asked = end.asked;
     if (end.refusal !== undefined && end.head) this.begins(end.head);
     const conversation = this.mayKeep ? conversationOfCall(this.call) : undefined;
-    if (!conversation) return;
+    if (!conversation || isOvertaken(this.call)) return;
     // All texts are read for it, and the answer's last bytes go out first.
     if (this.isMeasured) await pause(0);
     this.gather(conversation, end);

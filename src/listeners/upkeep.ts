@@ -10,20 +10,16 @@ import { writtenBytes } from '../protocol/written-bodies.ts';
 import type { Call } from '../request/call.ts';
 import { noteNamed } from '../request/named-refs.ts';
 import { trackWork } from '../request/pending-work.ts';
-import { groupNameOf } from '../request/ref-writer.ts';
+import { isOvertaken } from '../request/ref-writer.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
 import { bridgedBytes } from '../view/made-before.ts';
 import type { AskedModel, CallFeature } from './listener.ts';
 
 export const upkeep: CallFeature = (call) => {
-  const { caller, services, timings } = call.scope;
-  const { tenant } = caller;
-  if (!tenant) return undefined;
-  const isDeleted = () =>
-    services.memory.hasForgotten(() => groupNameOf(tenant, call) ?? tenant.id, timings.startedAt);
+  if (!call.scope.caller.tenant) return undefined;
   return {
     settled: ({ asked }) => {
-      if (asked?.answer.ok) prepare(asked, call, isDeleted);
+      if (asked?.answer.ok) prepare(asked, call);
     },
     // A request that has come again stays, however it is answered.
     ended: () => {
@@ -32,12 +28,12 @@ export const upkeep: CallFeature = (call) => {
   };
 };
 
-function prepare({ made: { prepareNext }, body }: AskedModel, call: Call, isDeleted: () => boolean): void {
+function prepare({ made: { prepareNext }, body }: AskedModel, call: Call): void {
   const { services, waitUntil, upkeep: facts } = call.scope;
-  if (isDeleted()) return;
+  if (isOvertaken(call)) return;
   if (prepareNext) {
     const begin = () => {
-      if (isDeleted()) return undefined;
+      if (isOvertaken(call)) return undefined;
       const work = prepareNext();
       keepArray(call, body);
       return work;

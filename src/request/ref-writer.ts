@@ -26,9 +26,20 @@ export function refWriterOf(tenant: Tenant, call: Writing): RefWriter {
 }
 
 /** The name under which a call's refs are noted; undefined before there is an answer. */
-export function groupNameOf(tenant: Tenant, { request, owner, scope }: Writing): string | undefined {
+function groupNameOf(tenant: Tenant, { request, owner, scope }: Writing): string | undefined {
   const group = groupOf(request.messages, owner, scope);
   return group && conversationName(tenant.id, owner.user, group);
+}
+
+/**
+ * Whether a call came before its conversation, or all data of its caller, was deleted, as far as
+ * this isolate knows. Nothing of it is stored from then on.
+ */
+export function isOvertaken(call: Writing): boolean {
+  const { caller, services, timings } = call.scope;
+  const { tenant } = caller;
+  if (!tenant) return false;
+  return services.memory.isDeletedSince(() => groupNameOf(tenant, call) ?? tenant.id, timings.startedAt);
 }
 
 function createWriter(tenant: Tenant, writing: Writing): RefWriter {

@@ -33,6 +33,6 @@ export async function eraseAll(
   await dropEvents();
   const gone = await Promise.all(ids.map((id) => services.tenant(id)(erase)));
   await dropEvents();
-  for (const id of ids) services.memory.forget(id);
+  for (const id of ids) services.memory.deleted(id, began);
   return !gone.includes(false);
 }

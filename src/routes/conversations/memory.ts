@@ -121,7 +121,7 @@ export async function deleteConversation(
   const refs = found?.sole ?? [];
   // The objects' own records go last, so that a failed call can be repeated.
   await unpublish();
-  services.memory.forget(name);
+  services.memory.deleted(name, began);
   for (const ref of refs) services.memory.of('refs').delete(tenant.id, ref);
   await store.delete(refs);
   const left = await clearConversation(new TenantBucket(services.bucket, tenant), name, memory);
@@ -129,7 +129,7 @@ export async function deleteConversation(
   await unpublish();
   if (found) await uses((stub) => stub.conversations.release(found));
   await services.runOutboxes.drop(name, began);
-  services.memory.forget(name);
+  services.memory.deleted(name, began);
   for (const ref of refs) services.memory.of('refs').delete(tenant.id, ref);
   return (left.of !== 'all' && left.existed) || found !== null || dropped;
 }

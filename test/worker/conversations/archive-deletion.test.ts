@@ -137,6 +137,25 @@ describe('a request whose answer outlasts a deletion', () => {
     expect((await remove()).status).toBe(404);
   });
 
+  it('leaves nothing of a conversation that the deletion of all data has not known', async () => {
+    const key = 'sk-a-caller-whose-data-is-deleted';
+    const { app, ask, get } = archive({}, key);
+    const listed = async () =>
+      ((await (await app.request('/v1/conversations')).json()) as { data: object[] }).data;
+    expect(await listed()).toEqual([]);
+    const gate = Promise.withResolvers<void>();
+    app.answer.gate = () => gate.promise;
+    const asking = ask([user('One')]);
+    await expect.poll(() => app.sent.length).toBeGreaterThan(0);
+    expect((await app.request('/v1/memory', { method: 'DELETE' })).status).toBe(200);
+    gate.resolve();
+    expect((await asking).status).toBe(200);
+
+    expect([await listed(), (await get()).status]).toEqual([[], 404]);
+    await ask([user('One'), ANSWER, user('Two')]);
+    expect(await listed()).toHaveLength(1);
+  });
+
   it('prepares no contents for the next view', async () => {
     const key = 'sk-a-caller-whose-contents-are-deleted';
     const { app, ask, remove } = archive({}, key);
