@@ -3,6 +3,7 @@ import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { Buffer } from 'node:buffer';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
+import type { ConversationMemory } from '../../../src/index.ts';
 import { saidHashes } from '../../../src/memory/conversation/answer-keys.ts';
 import type { Report } from '../../../src/memory/plan/report.ts';
 import { chainAfter, NO_CHAIN, recordsIn } from '../../../src/storage/backup/records.ts';
@@ -726,8 +727,10 @@ describe('the bounds of what is kept', () => {
     const { name } = conversation();
     const memory = remoteConversation(name);
     const keys = Array.from({ length: most + 1 }, (_, at) => `key ${at}`);
-    for (const [at] of keys.slice(0, most).entries())
-      await memory((stub) => stub.keptAnswers.add(row(at, bytes)));
+    const stub = env.CONVERSATION_MEMORY.getByName(name) as DurableObjectStub<ConversationMemory>;
+    await runInDurableObject(stub, async ({ keptAnswers }) => {
+      for (let at = 0; at < most; at++) await keptAnswers.add(row(at, bytes));
+    });
     const before = await memory((stub) => stub.keptAnswers.find(keys));
     expect(before.filter((found) => found?.goneWith === null)).toHaveLength(most);
 
