@@ -501,3 +501,27 @@ export const autoOptions = (retrieval: boolean): fc.Arbitrary<ViewOptions> =>
     retrieval: fc.constant(retrieval),
     prices: relativePrices,
   });
+
+/** What a view is made of. */
+export type Planned = readonly [ConversationBody, MemoryStrategyRequest, ViewOptions];
+
+/** All modes, for laws of more than one protocol. */
+export const PLANNED: readonly (readonly [modes: string, fc.Arbitrary<Planned>])[] = [
+  ['every mode but auto', fc.tuple(conversation, strategy, fc.constant({}))],
+  ['auto', fc.tuple(richConversation, autoStrategy, autoOptions(false))],
+  ['auto that clears reasoning', fc.tuple(richConversation, clearingStrategy, autoOptions(false))],
+];
+
+/**
+ * The same in each protocol: without previews, which would name a part by its protocol's type, with
+ * a summary that does not depend on its input, and without refs, since parts and transcripts are
+ * stored as their protocol writes them.
+ */
+export function inAnyProtocol(input: MemoryStrategyRequest, options: ViewOptions) {
+  const words = (_: string, limit: number): string => 'word '.repeat(Math.min(limit, 20)).trimEnd();
+  const previews = input.mode === 'compact' || input.mode === 'auto' ? { compact_preview_tokens: 0 } : {};
+  return [
+    { ...input, ...previews } as MemoryStrategyRequest,
+    { ...options, words, tenant: undefined },
+  ] as const;
+}

@@ -1,24 +1,13 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { MemoryStrategyRequest } from '../../../src/memory/modes/table.ts';
 import { readResponsesRequest } from '../../../src/protocol/responses/request.ts';
 import { asResponses, chatBody, itemsOf, messagesOf } from '../../../tools/upstream/items.ts';
 import {
-  strategy as anyStrategy,
-  autoOptions,
-  autoStrategy,
   type ConversationBody,
-  clearingStrategy,
-  conversation,
-  richConversation,
+  inAnyProtocol,
+  PLANNED,
 } from '../../support/conversations/arbitrary-conversation.ts';
 import { forAll, runs } from '../../support/laws/runs.ts';
-import {
-  type SummaryWriter,
-  messagesOf as sentIn,
-  viewOf,
-  viewOfRequest,
-} from '../../support/laws/view-of.ts';
+import { messagesOf as sentIn, viewOf, viewOfRequest } from '../../support/laws/view-of.ts';
 
 const RUNS = { numRuns: runs(8, 60), endOnFailure: true };
 
@@ -49,30 +38,15 @@ function spokenApart(body: ConversationBody): ConversationBody {
   return { ...body, messages };
 }
 
-/** Without previews, which would name a part by its protocol's type. */
-function withoutPreviews(input: MemoryStrategyRequest): MemoryStrategyRequest {
-  if (input.mode !== 'compact' && input.mode !== 'auto') return input;
-  return { ...input, compact_preview_tokens: 0 };
-}
-
-/** A summary that does not depend on its input. */
-const words: SummaryWriter = (_, limit) => 'word '.repeat(Math.min(limit, 20)).trimEnd();
-
-describe.each([
-  ['every mode but auto', fc.tuple(conversation, anyStrategy, fc.constant({}))],
-  ['auto', fc.tuple(richConversation, autoStrategy, autoOptions(false))],
-  ['auto that clears reasoning', fc.tuple(richConversation, clearingStrategy, autoOptions(false))],
-] as const)('any conversation as items, %s', (_, planned) => {
+describe.each(PLANNED)('any conversation as items, %s', (_, planned) => {
   it('has the view that it has as messages', () => {
     forAll(RUNS, planned, ([spoken, input, options]) => {
       const body = spokenApart(spoken);
-      // Parts and transcripts are stored as their protocol writes them, so their refs differ.
-      const given = { ...options, words, tenant: undefined };
-      const strategy = withoutPreviews(input);
-      const chat = viewOf(body, strategy, given);
+      const given = inAnyProtocol(input, options);
+      const chat = viewOf(body, ...given);
       const read = readResponsesRequest(asResponses(new TextEncoder().encode(JSON.stringify(body))));
       if (!read.ok) throw new Error(read.reason.message);
-      const items = viewOfRequest(read.value, strategy, given);
+      const items = viewOfRequest(read.value, ...given);
 
       const sent = JSON.parse(new TextDecoder().decode(items.bytes)) as Json;
       expect(chatBody(sent).messages).toEqual(asSaid(sentIn(chat)));

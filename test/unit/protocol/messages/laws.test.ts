@@ -1,18 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { MemoryStrategyRequest } from '../../../../src/memory/modes/table.ts';
 import { messagesBody } from '../../../../tools/upstream/blocks.ts';
 import { violations } from '../../../../tools/upstream/strict-messages.ts';
 import {
   strategy as anyStrategy,
-  autoOptions,
   autoStrategy,
   brokenRichConversation,
-  type ConversationBody,
-  clearingStrategy,
-  conversation,
+  inAnyProtocol,
   lateRichConversation,
-  richConversation,
+  PLANNED,
 } from '../../../support/conversations/arbitrary-conversation.ts';
 import { asBlocksSayIt } from '../../../support/conversations/messages.ts';
 import {
@@ -23,27 +19,10 @@ import {
   viewInMessages,
 } from '../../../support/laws/in-messages.ts';
 import { forAll, runs } from '../../../support/laws/runs.ts';
-import { type SummaryWriter, type ViewOptions, viewOf } from '../../../support/laws/view-of.ts';
+import { viewOf } from '../../../support/laws/view-of.ts';
 import type { Json } from './edited.ts';
 
 const RUNS = { numRuns: runs(8, 60), endOnFailure: true };
-
-/** Without previews, which would name a part by its protocol's type. */
-function withoutPreviews(input: MemoryStrategyRequest): MemoryStrategyRequest {
-  if (input.mode !== 'compact' && input.mode !== 'auto') return input;
-  return { ...input, compact_preview_tokens: 0 };
-}
-
-/** A summary that does not depend on its input. */
-const words: SummaryWriter = (_, limit) => 'word '.repeat(Math.min(limit, 20)).trimEnd();
-
-type Planned = readonly [ConversationBody, MemoryStrategyRequest, ViewOptions];
-
-const CASES: readonly (readonly [string, fc.Arbitrary<Planned>])[] = [
-  ['every mode but auto', fc.tuple(conversation, anyStrategy, fc.constant({}))],
-  ['auto', fc.tuple(richConversation, autoStrategy, autoOptions(false))],
-  ['auto that clears reasoning', fc.tuple(richConversation, clearingStrategy, autoOptions(false))],
-];
 
 const SUMMARY = { type: 'compaction', content: 'All before, in the words of the API.' };
 
@@ -53,16 +32,14 @@ function callsIn({ messages }: Json): Json[] {
   );
 }
 
-describe.each(CASES)('any conversation in Messages, %s', (_, planned) => {
+describe.each(PLANNED)('any conversation in Messages, %s', (_, planned) => {
   it('has the view that it has as chat messages', () => {
     forAll(RUNS, planned, fc.boolean(), ([spoken, input, options], merges) => {
       const body = { ...asBlocksSayIt(spoken), max_tokens: 1_000 };
       fc.pre((messagesBody(body).messages as unknown[]).length > 0);
-      // Parts and transcripts are stored as their protocol writes them, so their refs differ.
-      const given = { ...options, words, tenant: undefined };
-      const strategy = withoutPreviews(input);
-      const chat = viewOf(body, strategy, given);
-      const viewed = viewInMessages(messagesBody(body, { merges }), strategy, given);
+      const given = inAnyProtocol(input, options);
+      const chat = viewOf(body, ...given);
+      const viewed = viewInMessages(messagesBody(body, { merges }), ...given);
       expect(otherThanInChat(viewed, chat, { merges })).toEqual([]);
     });
   });
