@@ -5,6 +5,7 @@
  * one: a setting that is silently ignored would cost its caller money until somebody notices.
  */
 import type { z } from 'zod';
+import { Latest } from '../../lib/latest.ts';
 import type { Result } from '../../lib/result.ts';
 import { measureOf, type TokenFactor, type TokenMeasure } from '../models/facts.ts';
 import { type ModelTables, type ModelTerms, termsOf } from '../models/terms.ts';
@@ -94,8 +95,11 @@ export function tokenMeasure(
   model: string | undefined,
   factors: readonly TokenFactor[],
 ): TokenMeasure {
-  return measureOf(model, edits(strategy) ? strategy.token_estimator : undefined, factors);
+  const measure = () => measureOf(model, edits(strategy) ? strategy.token_estimator : undefined, factors);
+  return measures.of(strategy, [model, factors], measure);
 }
+
+const measures = new Latest<MemoryStrategy, TokenMeasure>();
 
 /** Whether its view is planned around a memory, which has to be recalled before. */
 export function recalls(strategy: MemoryStrategy): strategy is RecallingStrategy {
