@@ -144,10 +144,14 @@ function cases(): Case[] {
   return [...product.filter(isWorthwhile), ...(situations.includes('again') ? longCases : [])];
 }
 
-/** The form of the answer makes no difference to the situation, so streams are measured in one. */
+/**
+ * The form of the answer makes no difference to the situation, so streams are measured in one; over
+ * a bridge also in a loop, where what is kept of them is sent again.
+ */
 function isWorthwhile({ bytes, mode, situation, deltas, connections }: Case): boolean {
   if (bytes < PLANNED_FROM && (mode !== 'none' || situation === 'growing')) return false;
-  if (deltas > 0 && (deltas >= LONG_STREAM || situation !== 'again')) return false;
+  const isLoop = situation === 'growing' && options.bridge !== undefined;
+  if (deltas > 0 && (deltas >= LONG_STREAM || !(isLoop || situation === 'again'))) return false;
   return situation !== 'unseen' || connections === 1 || bytes < ONE_BY_ONE_FROM;
 }
 

@@ -1,6 +1,7 @@
 /** The requests of the benchmark's clients: modes, sizes and situations. */
 import type { MemoryStrategyRequest } from '../../src/memory/modes/table.ts';
 import { bodyOf, type Conversation, makeConversation, nextStep } from '../conversation.ts';
+import { textOf } from './upstream.ts';
 
 export const MODES = ['none', 'compact', 'auto', 'summarize', 'rolling_summary'] as const;
 export type Mode = (typeof MODES)[number];
@@ -46,7 +47,7 @@ export function strategyOf(mode: Mode, bytes: number): MemoryStrategyRequest | u
 export class Load {
   private readonly bytes: number;
   private readonly situation: Situation;
-  private readonly fields: object;
+  private readonly deltas: number;
   private seed: number;
   private conversation: Conversation;
   private steps: ReturnType<typeof nextStep> = [];
@@ -54,14 +55,14 @@ export class Load {
   private coming: ReturnType<typeof nextStep> = [];
   private body: Uint8Array;
 
-  /** @param bytes of the body @param fields put before all others @param seed of this client */
-  constructor(bytes: number, situation: Situation, fields: object, seed: number) {
+  /** @param bytes of the body @param deltas see `Case` @param seed of this client */
+  constructor(bytes: number, situation: Situation, deltas: number, seed: number) {
     this.bytes = bytes;
     this.situation = situation;
-    this.fields = fields;
+    this.deltas = deltas;
     this.seed = seed;
     this.conversation = conversationOf(situation === 'growing' ? GROWS_FROM * bytes : bytes, seed);
-    if (situation === 'growing') this.coming = stepOf(bytes, seed);
+    if (situation === 'growing') this.coming = this.step();
     this.body = this.write();
   }
 
@@ -77,14 +78,21 @@ export class Load {
     if (this.situation === 'unseen') this.conversation = conversationOf(this.bytes, this.seed);
     if (this.situation === 'growing') {
       this.steps = [...this.steps, ...this.coming];
-      this.coming = stepOf(this.bytes, this.seed);
+      this.coming = this.step();
     }
     this.body = this.write();
     return this.body;
   }
 
+  /** With the text of a stream, where the answer is one. */
+  private step(): ReturnType<typeof nextStep> {
+    const [answer, ...results] = stepOf(this.bytes, this.seed);
+    if (this.deltas === 0 || answer?.role !== 'assistant') return answer ? [answer, ...results] : results;
+    return [{ ...answer, content: textOf(this.deltas) }, ...results];
+  }
+
   private write(): Uint8Array {
-    return bodyOf(this.conversation, this.steps, this.fields);
+    return bodyOf(this.conversation, this.steps, this.deltas > 0 ? { stream: true } : {});
   }
 }
 

@@ -93,10 +93,9 @@ export async function measure(
   seed: number,
 ): Promise<Cell> {
   const { bytes, connections, deltas, situation } = subject;
-  const fields = deltas > 0 ? { stream: true } : {};
   const loads = Array.from(
     { length: connections },
-    (_, client) => new Load(bytes, situation, fields, seed + client),
+    (_, client) => new Load(bytes, situation, deltas, seed + client),
   );
   const all = subjects.map((): Spent => ({ first: [], rounds: [], cpu: 0, bytesUp: 0 }));
   const random = new Random(seed);

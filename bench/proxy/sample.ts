@@ -93,7 +93,7 @@ export async function sample(
 /** Plays rounds of one conversation. */
 function player(precis: Subject, subject: Case, seed: number): (rounds: number) => Promise<readonly Span[]> {
   const { bytes, situation, deltas } = subject;
-  const load = new Load(bytes, situation, deltas > 0 ? { stream: true } : {}, seed);
+  const load = new Load(bytes, situation, deltas, seed);
   return async (rounds) => {
     const spans: Span[] = [];
     const settle = async (ms: number): Promise<void> => {

@@ -28,8 +28,9 @@ export const FIRST_TEXT = '"content":"It "';
 export const DELTAS_HEADER = 'x-deltas';
 
 /**
- * Request header with the message of the model that a JSON answer has, as JSON in ASCII, so that a
- * client sends back what it was answered. Without it, the answer says that the work is done.
+ * Request header with the message of the model that an answer has, as JSON in ASCII, so that a
+ * client sends back what it was answered. Without it, the answer says that the work is done. The
+ * text of a stream is `textOf` its deltas.
  */
 export const ANSWER_HEADER = 'x-answer';
 
@@ -44,15 +45,16 @@ const FIRST_WORD = 'It ';
 const NEXT_WORD = 'is ';
 const FIRST = chunkOf({ role: 'assistant', content: '' }) + chunkOf({ content: FIRST_WORD });
 const NEXT = chunkOf({ content: NEXT_WORD });
-const LAST = `${chunkOf({}, 'stop')}data: [DONE]\n\n`;
 
 /** A message of the model, as a client sends it back. */
 interface AnswerMessage {
   readonly content: string | null;
-  readonly tool_calls?: readonly {
-    readonly id: string;
-    readonly function: { readonly name: string; readonly arguments: string };
-  }[];
+  readonly tool_calls?: readonly AnswerCall[];
+}
+
+interface AnswerCall {
+  readonly id: string;
+  readonly function: { readonly name: string; readonly arguments: string };
 }
 
 const DONE: AnswerMessage = { content: 'Done.' };
@@ -62,7 +64,13 @@ interface Form {
   answer(message: AnswerMessage): string;
   readonly first: string;
   readonly next: string;
-  readonly last: string;
+  /** The calls of a message whose text has been given, and the end. */
+  last(message: AnswerMessage): string;
+}
+
+/** The text of a stream. */
+export function textOf(deltas: number): string {
+  return FIRST_WORD + NEXT_WORD.repeat(Math.max(0, deltas - 1));
 }
 
 /**
@@ -80,7 +88,7 @@ const FORMS: ReadonlyMap<string, Form> = new Map([
 function formOf(url = ''): Form {
   const [, form] = [...FORMS].find(([path]) => url.endsWith(path)) ?? [];
   const answer = url.startsWith(SUMMARIZER_PATH) ? () => SUMMARY : answerOf;
-  return form ?? { answer, first: FIRST, next: NEXT, last: LAST };
+  return form ?? { answer, first: FIRST, next: NEXT, last: lastOf };
 }
 
 function responsesForm(): Form {
@@ -90,7 +98,7 @@ function responsesForm(): Form {
     content: [{ type: 'output_text', text, annotations: [] }],
   });
   const head = { id: 'resp_0', object: 'response', created_at: identity.created, model: identity.model };
-  const callOf = ({ id, function: called }: NonNullable<AnswerMessage['tool_calls']>[number]) => ({
+  const callOf = ({ id, function: called }: AnswerCall) => ({
     ...{ type: 'function_call', id: `fc_${id}`, call_id: id, status: 'completed', ...called },
   });
   const whole = ({ content, tool_calls = [] }: AnswerMessage) => ({
@@ -113,7 +121,7 @@ function responsesForm(): Form {
       eventOf('response.output_item.added', { output_index: 1, item: { ...said(''), content: [] } }) +
       delta(FIRST_WORD),
     next: delta(NEXT_WORD),
-    last: eventOf('response.completed', { response: whole(DONE) }),
+    last: (message) => eventOf('response.completed', { response: whole(message) }),
   };
 }
 
@@ -129,6 +137,13 @@ function messagesForm(): Form {
       ...{ type: 'tool_use', id, name, input: JSON.parse(input) as object },
     })),
   ];
+  const callEvents = ({ id, function: { name, arguments: json } }: AnswerCall, at: number) => {
+    const index = 2 + at;
+    const begun = { index, content_block: { type: 'tool_use', id, name, input: {} } };
+    const delta = { index, delta: { type: 'input_json_delta', partial_json: json } };
+    const events = [eventOf('content_block_start', begun), eventOf('content_block_delta', delta)];
+    return events.join('') + eventOf('content_block_stop', { index });
+  };
   const stop = ({ tool_calls }: AnswerMessage) => (tool_calls ? 'tool_use' : 'end_turn');
   return {
     answer: (message) => JSON.stringify({ ...head, stop_reason: stop(message), content: contentOf(message) }),
@@ -139,9 +154,10 @@ function messagesForm(): Form {
       eventOf('content_block_start', { index: 1, content_block: { type: 'text', text: '' } }) +
       delta(FIRST_WORD),
     next: delta(NEXT_WORD),
-    last:
+    last: (message) =>
       eventOf('content_block_stop', { index: 1 }) +
-      eventOf('message_delta', { delta: { stop_reason: 'end_turn' }, usage: MARKS }) +
+      (message.tool_calls ?? []).map(callEvents).join('') +
+      eventOf('message_delta', { delta: { stop_reason: stop(message) }, usage: MARKS }) +
       eventOf('message_stop', {}),
   };
 }
@@ -174,11 +190,11 @@ function listen(): void {
       });
       const { answer, first, next, last } = formOf(request.url);
       const said = request.headers[ANSWER_HEADER];
-      if (deltas === 0)
-        return response.end(answer(typeof said === 'string' ? (JSON.parse(said) as AnswerMessage) : DONE));
+      const message = typeof said === 'string' ? (JSON.parse(said) as AnswerMessage) : DONE;
+      if (deltas === 0) return response.end(answer(message));
       response.write(first);
       for (let left = deltas - 1; left > 0; left -= BATCH) response.write(next.repeat(Math.min(left, BATCH)));
-      return response.end(last);
+      return response.end(last({ ...message, content: textOf(deltas) }));
     });
   });
   server.listen(0, '127.0.0.1', () => parentPort?.postMessage((server.address() as AddressInfo).port));
@@ -194,7 +210,13 @@ function answerOf(said: AnswerMessage): string {
   });
 }
 
-function chunkOf(delta: object, finish: 'stop' | null = null): string {
+function lastOf({ tool_calls }: AnswerMessage): string {
+  const calls = tool_calls?.map((call, index) => ({ index, ...call }));
+  const end = chunkOf({}, calls ? 'tool_calls' : 'stop');
+  return `${calls ? chunkOf({ tool_calls: calls }) : ''}${end}data: [DONE]\n\n`;
+}
+
+function chunkOf(delta: object, finish: string | null = null): string {
   const choices = [{ index: 0, delta, finish_reason: finish }];
   return `data: ${JSON.stringify({ ...identity, object: 'chat.completion.chunk', choices })}\n\n`;
 }
