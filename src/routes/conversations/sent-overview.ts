@@ -130,5 +130,7 @@ function faultOf({ issues }: z.ZodError, at: readonly PropertyKey[] = []) {
   const unknown = issue?.code === 'unrecognized_keys' ? [(issue.keys[0] ?? '').slice(0, LONGEST_NAME)] : [];
   const path = [...at, ...(issue?.path ?? []), ...unknown];
   const param = path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`)).join('');
-  return wrong(param.slice(1), `does not have the form of \`GET\``);
+  const what =
+    unknown.length > 0 ? 'is no member of an answer of `GET`: leave it out' : 'must be as `GET` has it';
+  return wrong(param.slice(1), what);
 }
