@@ -107,15 +107,17 @@ export class KeptAnswerRows {
    * comes too late there is a row alone, by which each isolate knows that it is not kept.
    */
   add(answer: NewAnswer): AnswerVerdict {
+    // Looked for before, since a row that is there already would be a write, too.
+    const [others = null] = this.find([answer.key]);
+    if (others) return { kept: others, isOthers: true };
     const isLate = this.table.now() > answer.until;
     const { key, sealed, tokens, bytes, blocks } = isLate ? { ...answer, ...NOTHING } : answer;
     const size = { size: sealed?.byteLength ?? 0, tokens, bytes, blocks };
     const goneWith = sealed ? null : NEVER_KEPT;
     const row = { answer_key: key, ...size, gone_with: goneWith, sealed };
     this.table.make();
-    const inserting = `${insertInto(TABLE, Object.keys(row), 'IGNORE')} RETURNING kept_id AS id`;
-    const made = this.table.first<{ id: number }>(inserting, ...Object.values(row));
-    if (!made) return { kept: this.find([key])[0] ?? null, isOthers: true };
+    const inserting = `${insertInto(TABLE, Object.keys(row))} RETURNING kept_id AS id`;
+    const made = this.table.one<{ id: number }>(inserting, ...Object.values(row));
     // Fewer are within all bounds.
     if (made.id * LONGEST_KEPT >= MOST_BYTES) this.evict();
     return { kept: { ...made, ...size, goneWith }, isOthers: false };
