@@ -44,13 +44,14 @@ export function mayBeTooLong(status: number): boolean {
   return isOfRequest(status) || status === 500 || status === 503;
 }
 
-/** Codes and types for it, of llama.cpp, GitHub Models, Perplexity, Qianfan and Volcengine. */
+/** Codes of llama.cpp, GitHub Models, Perplexity, Qianfan, Volcengine and watsonx for it. */
 const CODES = codeNames(
   'exceed_context_size_error',
   'tokens_limit_reached',
   'too_many_prompt_tokens',
   'tokens_too_long',
   'OutofContextError',
+  'token_quantity_exceeded',
 );
 /** Codes of OpenAI, z.ai, GitHub Copilot, LiteLLM and relays, which differ in spelling alone. */
 const OF_LENGTH =
@@ -71,10 +72,7 @@ const GENERIC = codeNames(
   'bad_request',
   'BadRequestError', // vLLM, SGLang
   'bad_request_error', // MiniMax
-  'invalid_argument', // Gemini, xAI
   'Client specified an invalid argument', // xAI
-  'InvalidParameter', // DashScope
-  'invalid_parameter_error', // DashScope
   'ValidationException', // Bedrock
   'validation_error', // Bedrock
   'validation', // text-generation-inference
@@ -85,10 +83,12 @@ const GENERIC = codeNames(
 
 /**
  * Likewise: OpenAI's, Anthropic's and DeepSeek's `invalid_request_error`, Mistral's
- * `invalid_request_prompt`, `…_invalid_args` and `…_message_error`, Ollama's `api_error`, and the
- * `upstream_error` and `new_api_error` of relays.
+ * `invalid_request_prompt`, `…_invalid_args` and `…_message_error`, the `invalid_argument` of
+ * Gemini and xAI, DashScope's `InvalidParameter`, watsonx's `invalid_input_argument`, Ollama's
+ * `api_error`, and the `upstream_error` and `new_api_error` of relays.
  */
-const GENERIC_FORM = /^invalidrequest|(?:api|gateway|provider|upstream)error$/;
+const GENERIC_FORM =
+  /^invalid(?:request|(?:input)?argument|parameter)|(?:api|gateway|provider|upstream)error$/;
 
 /**
  * Phrases for it, each with a server that uses it. The words of local servers are in
@@ -184,6 +184,7 @@ const LIMITS = [
   /must (?:be <=|have less than|be less than (?:or equal to )?max_seq_len) \(?#/,
   /too large for model with #/,
   /while limit is #/,
+  /total tokens limit #/,
   /exceeds (?:the )?(?:limit of|maximum length) #/,
   /exceed model limit \(#/,
   /input length should be \[1, ?#/,
@@ -205,7 +206,7 @@ const PROMPTS = [
   /requested tokens \(#/,
   /keep the first # tokens/,
   /\bthe input has # tokens/,
-  /number of input tokens \(#/,
+  /number of input tokens \(?#/,
   /\bn_keep:? \(?#/,
   /input \(# tokens\)/,
   /input prompt \(# tokens\)/,

@@ -252,6 +252,20 @@ describe('an error that says that the prompt is too long', () => {
       openai('No.', code),
       window(),
     ]),
+    [
+      'watsonx',
+      JSON.stringify({
+        errors: [
+          {
+            code: 'invalid_input_argument',
+            message:
+              "Invalid input argument for Model 'm': the number of input tokens 4098 cannot exceed the total tokens limit 4096 for this model",
+          },
+        ],
+        status_code: 400,
+      }),
+      window(4096, 4098),
+    ],
     ['Groq', openai('Please reduce the length of the messages or completion.', lengthCode), window()],
     [
       'Cerebras',
