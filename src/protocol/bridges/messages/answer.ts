@@ -117,12 +117,8 @@ export class MessageFeed extends AnswerFeed {
     const { type, id, name } = block;
     this.isNext ||= type === 'text' && this.before !== 'text';
     this.before = type;
-    const called = {
-      id,
-      type: 'function',
-      name: this.reading.names.long(asString(name)),
-      input: '',
-    } as const;
+    const long = this.reading.names.long(asString(name));
+    const called = { id, type: 'function', name: long, input: '' } as const;
     const call = type === 'tool_use' ? this.writer.call(called) : undefined;
     const open = { gathered: new GatheredBlock(block), call, isClosed: false };
     this.blocks.push(open);

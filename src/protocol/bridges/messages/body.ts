@@ -18,7 +18,7 @@ import { marked } from './parts.ts';
 import { enforceable } from './schemas.ts';
 import { samplingFrom, thinkingFrom } from './thinking.ts';
 import { toolsFrom } from './tools.ts';
-import { isUnthought, turnsOf } from './turns.ts';
+import { isUnthought, turnsOf, withLastThought } from './turns.ts';
 
 const VERSION: readonly [string, string] = ['anthropic-version', '2023-06-01'];
 /** For files that the API has stored. */
@@ -67,7 +67,7 @@ export const messagesBridge: Bridge = {
     const max_tokens = most ?? options.longestAnswer ?? longestAnswerOf(model) ?? USUAL_ANSWER;
     const asked = { terms, maxTokens: asNumber(max_tokens), isForced, isUnthought: () => isUnthought(turns) };
     const { thinking, effort } = thinkingFrom(chat, asked, writing);
-    const plain = { tools, system, turns };
+    const plain = { tools, system, turns: withLastThought(turns, thinking) };
     const isMarked = options.marksCache !== true || isObject(chat[MARK_FIELD]);
     const body = isMarked ? plain : withOwnMarks(plain, model);
     const fields = {

@@ -83,10 +83,7 @@ function budgetOf(wished: string, { terms, maxTokens, isForced, isUnthought }: A
   return Math.min(Math.max(Math.floor(maxTokens * share), LEAST_BUDGET), MOST_BUDGET);
 }
 
-/**
- * `temperature` and `top_p`, of which newer models take at most one, and `top_k`. None is taken
- * beside thinking.
- */
+/** `temperature` or `top_p`, of which newer models take one, and `top_k`. None beside thinking. */
 export function samplingFrom(
   { temperature, top_p, top_k }: ChatBody,
   { takesSampling }: ClaudeTerms,

@@ -27,10 +27,7 @@ export function toolsFrom(
   writing: Writing,
 ): ToolFields {
   const all = asObjects(tools);
-  const called = all.length === 0 ? calledIn(messages, writing.names) : [];
-  if (called.length > 0) writing.notices.add('called_tools_added');
-  if (all.length === 0)
-    return { tools: called, isForced: false, ...(called.length > 0 ? { choice: { type: 'none' } } : {}) };
+  if (all.length === 0) return calledIn(messages, writing);
   const isListed = asObject(choice).type === LISTED;
   const { mode, tools: listed } = isListed ? listIn(choice) : { mode: choice };
   const allowed = Array.isArray(listed) ? new Set(listed.map(nameOf)) : undefined;
@@ -52,9 +49,13 @@ export function toolsFrom(
  * The tools that earlier answers call. Without any tool the API refuses calls and results
  * (https://github.com/anthropics/anthropic-sdk-python/issues/494), which chat takes.
  */
-function calledIn(messages: readonly JsonObject[], names: ShortNames): JsonObject[] {
+function calledIn(messages: readonly JsonObject[], { names, notices }: Writing): ToolFields {
   const called = new Set(messages.flatMap(callsIn).map((call) => names.short(nameOf(call), 'tool_')));
-  return [...called].map((name) => ({ name, input_schema: { type: 'object', properties: {} } }));
+  if (called.size === 0) return { tools: [], isForced: false };
+  notices.add('called_tools_added');
+  const input_schema = { type: 'object', properties: {} };
+  const tools = [...called].map((name) => ({ name, input_schema }));
+  return { tools, choice: { type: 'none' }, isForced: false };
 }
 
 /** @param mode a word, or the tool that has to be called */

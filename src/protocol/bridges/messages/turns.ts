@@ -194,10 +194,16 @@ function useOf(call: JsonObject, id: unknown, mark: unknown, { names, notices }:
   return `${JSON.stringify(use).slice(0, -1)},"input":${whole}}`;
 }
 
-/**
- * Whether turns end in an answer, or in the results of a run of calls, that does not begin with
- * thinking.
- */
+/** Without thinking in an answer at the end, unless the model is to think: the API demands it. */
+export function withLastThought(turns: readonly Turn[], thinking: JsonObject | undefined): readonly Turn[] {
+  const last = turns.at(-1);
+  if (last?.role !== 'assistant' || (thinking?.type ?? 'disabled') !== 'disabled') return turns;
+  const blocks = parseJson(`[${last.blocks.join(',')}]`) as JsonObject[];
+  const said = blocks.filter((block) => !isThinking(block)).map((block) => JSON.stringify(block));
+  return [...turns.slice(0, -1), { ...last, blocks: said }];
+}
+
+/** Whether turns end in an answer, or results of a run, that does not begin with thinking. */
 export function isUnthought(turns: readonly Turn[]): boolean {
   const isRound = ({ blocks }: Turn): boolean => blocks[0]?.startsWith('{"type":"tool_result"') === true;
   const last = turns.at(-1);

@@ -243,6 +243,18 @@ describe('how much the model thinks', () => {
     expect([bridged(chat), with_].flatMap(({ body }) => violations(body))).toEqual([]);
   });
 
+  it.each([EFFORT, {}])('is in an answer at the end only where the model is to think: %j', (chat) => {
+    const thought = { type: 'thinking', thinking: 'Hm.', signature: 's' };
+    const output = { api: 'messages', json: JSON.stringify([thought, text('The answer is')]) } as const;
+    const messages = [user('Hi.'), { role: 'assistant', content: 'The answer is' }];
+    const asked = { model: 'claude-sonnet-4-5', messages, ...chat };
+    const { body } = bridged(asked, {}, (at) => (at === 1 ? output : undefined));
+    const [, last] = body.messages as Json[];
+
+    expect(body.thinking === undefined).toBe(chat !== EFFORT);
+    expect(last?.content).toEqual([...(chat === EFFORT ? [thought] : []), text('The answer is')]);
+  });
+
   it('leaves it out where an answer at the end has begun without', () => {
     const messages = [user('Hi.'), { role: 'assistant', content: 'The answer is' }];
     const { body, notices } = bridged({ model: 'claude-sonnet-4-5', ...EFFORT, messages });
