@@ -162,7 +162,7 @@ function ahead({ plan, request }: Viewed<ModelRequest>): object {
   return { next, upcoming: upcoming.map((removal) => withContent(removal, request.messages)) };
 }
 
-const RUNS = runs(14, 150);
+const RUNS = runs(24, 150);
 
 describe.each(PROTOCOLS)('arrays that an isolate knows, over $name', ({ name, body, read }) => {
   const talk = fc.oneof(conversation, richConversation, lateConversation, lateRichConversation);
