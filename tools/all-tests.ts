@@ -1,8 +1,8 @@
 /**
- * `npm test`: unit tests beside the Worker's own tests, which wait for a third of their time, and
- * then the tests before a built Worker. More at once would take longer: the processes would empty
- * each other's caches, and tests that have to be in time would not be. The output of each script
- * comes in one piece, in order.
+ * `npm test`: unit tests, types and lint beside the Worker's own tests, which wait for a third of
+ * their time, and then the tests before a built Worker. More at once would take longer: the
+ * processes would empty each other's caches, and tests that have to be in time would not be. The
+ * output of each script comes in one piece, in order.
  */
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, rmSync, statfsSync, statSync } from 'node:fs';
@@ -15,8 +15,8 @@ type Job = readonly [script: string, ...args: string[]];
 
 const CORES = availableParallelism();
 
-/** Files before a built Worker wait for a part of their time. */
-const WAITING = `--maxWorkers=${CORES + 1}`;
+/** Files before a built Worker wait for 14 % of their time, with one more of them than cores. */
+const WAITING = `--maxWorkers=${CORES + 2}`;
 /** A process keeps a core busy, and loads once what its files share. */
 const BUSY = `--maxWorkers=${Math.ceil(CORES / 2)}`;
 /** As many as can use all that is left. */
@@ -24,11 +24,9 @@ const PATIENT = `--maxWorkers=${CORES}`;
 
 /** All rows run at once, and the scripts of a row one after the other. */
 const ROWS: readonly (readonly Job[])[] = [
-  [['test:unit', BUSY]],
+  [['test:unit', BUSY], ['types'], ['lint']],
   [
     ['test:worker', PATIENT],
-    ['types'],
-    ['lint'],
     ['test:built', WAITING, ...(hasBrowser() ? [] : ['--exclude', 'test/browser/**'])],
   ],
 ];
