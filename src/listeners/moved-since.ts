@@ -41,14 +41,15 @@ export async function sinceBefore(call: Call, made: MadeView): Promise<Report> {
 /** Nothing where the report has its frontier already. */
 async function frontierSince(
   conversation: StoredConversation,
-  { report, movedAt, before: sent }: MadeView,
+  { report, movedAt, shownFrom, before: sent }: MadeView,
   call: Call,
 ): Promise<Partial<Pick<Report, 'frontier' | 'changed'>>> {
   const { frontier, applied_edits } = report;
   const isUnedited = frontier.unit === 0 && applied_edits.length === 0;
-  if (frontier.moved || isUnedited || !movedAt) return {};
-  const before = await messagesBefore(conversation, movedAt, sent?.messages ?? 0, call);
-  const change = ownChange({ hasMovedBetween: before !== undefined && movedAt > before });
+  const since = movedAt ?? shownFrom;
+  if (frontier.moved || isUnedited || !since) return {};
+  const before = await messagesBefore(conversation, since, sent?.messages ?? 0, call);
+  const change = ownChange({ hasMovedBetween: before !== undefined && since > before });
   return change ? { frontier: moved(report, change).frontier, changed: change } : {};
 }
 

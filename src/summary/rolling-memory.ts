@@ -68,7 +68,11 @@ export interface MemoryNeed {
 }
 
 /** A memory for a plan and a report. */
-export type RecalledMemory = UsedMemory & ServedSummary;
+export type RecalledMemory = UsedMemory &
+  ServedSummary & {
+    /** The view of an array with fewer messages can't have had it. Absent if that is not known. */
+    readonly shownFrom?: number;
+  };
 
 interface Recalled {
   readonly memory: RecalledMemory | undefined;
@@ -191,15 +195,18 @@ async function memoryOf(choice: Choice): Promise<RecalledMemory | undefined> {
 }
 
 async function storedMemory(choice: Choice, memory: Memory): Promise<RecalledMemory> {
-  const { history, boundaries } = choice.need;
+  const { history, boundaries, strategy } = choice.need;
   const ref = await refOf(choice, memory);
   warnIfLost(choice, ref);
+  // It is made after the answers of the rounds that stay in full.
+  const next = boundaries.rounds[(memory.end_sequence + 1) / 2 + strategy.full_zone_turns];
   return {
     ...servedOf(memory, ref, statusOf(memory)),
     end: memory.covers_end,
     // The frontier moves with the first request of a round only.
     moved: choice.found.moved && beginsRound(history),
     from: boundaries.rounds[memory.start_sequence / 2]?.first ?? 0,
+    shownFrom: next ? next.first + 1 : memory.covers_end,
   };
 }
 
@@ -220,7 +227,7 @@ async function digestOf(choice: Choice): Promise<RecalledMemory | undefined> {
   if (!digest) return undefined;
   const { text, ref } = digest;
   const moved = beginsRound(history) && (found.digest.before ?? '') !== boundary.prefixHash;
-  const shown = { text, ref: ref ?? undefined, from: 0, end: boundary.end, moved };
+  const shown = { text, ref: ref ?? undefined, from: 0, end: boundary.end, shownFrom: boundary.end, moved };
   return { ...shown, status: 'degraded', usage: NO_USAGE };
 }
 

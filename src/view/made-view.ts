@@ -34,6 +34,8 @@ export interface MadeView {
    * the array does not determine it.
    */
   readonly movedAt?: number | undefined;
+  /** There: the view of an array with fewer messages can't have had what this one begins with. */
+  readonly shownFrom?: number | undefined;
   /** Blocks of thinking that had left before the plan's newest move. Absent: it leaves out none. */
   readonly leftBefore?: number;
   /** See `PlanRequest`. Undefined if they could not be read, or are of no matter. */

@@ -153,6 +153,7 @@ function reported(
     movedAt: recalls(strategy)
       ? undefined
       : Math.max(replay.moves.at(-1)?.messages ?? 0, plan.bytes?.moves.at(-1) ?? 0),
+    shownFrom: view.summary && recalled?.memory?.shownFrom,
     history,
     ...(plan.thinking ? { leftBefore: plan.thinking.blocksBefore } : {}),
     refused: replay.refused,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Behaviour } from '../../../tools/upstream/behaviours.ts';
-import { result, system, user } from '../../support/conversations/chat.ts';
+import { result, step, system, user } from '../../support/conversations/chat.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { ofTurn } from '../../support/deployment/in-turn.ts';
 import { until } from '../../support/deployment/polling.ts';
@@ -90,6 +90,20 @@ describe.each(ofTurn(1, PROTOCOLS))('a memory that is ready, over $name', (proto
       [1, 6],
     ]);
     expect(said.map(frontierOf)).toEqual(['moved', 'kept']);
+  });
+
+  it('moves the frontier within a round, if the last request was before the memory', async () => {
+    const to = talk();
+    await to.rounds(1, 4);
+    await to.remembered(2);
+    // The first request of the round is not sent.
+    to.messages.push(user(question(5)), ...step('call_0', 'search', 'Found elsewhere.'));
+
+    const first = await to.send([]);
+    const second = await to.send([]);
+
+    expect(first.memory.summary?.covers).toEqual([1, 8]);
+    expect([first, second].map(frontierOf)).toEqual(['moved', 'kept']);
   });
 
   it('covers the steps of its rounds, which have no numbers of their own', async () => {
