@@ -5,6 +5,7 @@
 import { type Behaviour, behave, respond, sendAnswer, sendJson, tokensOf } from './behaviours.ts';
 import {
   asksToDrop,
+  blocksIn,
   boundWords,
   type Dialect,
   deltasOf,
@@ -24,6 +25,8 @@ export interface SigningModel {
   refused: number;
   /** How many blocks answers were made without, each once. */
   dropped: number;
+  /** How often a block was valid that was not in the request before, under an earlier setting. */
+  regained: number;
 }
 
 export interface SigningOptions {
@@ -44,9 +47,11 @@ export const THOUGHT = 'I should look at what I have, and go on from there.';
 export function signingModel({ dialect, answer, thought, drops = false }: SigningOptions): SigningModel {
   const dropped = new Set<string>();
   let answers = 0;
+  let invalidBefore = new Set<string>();
   const model: SigningModel = {
     refused: 0,
     dropped: 0,
+    regained: 0,
     behaviour: (request, response, recorded) => {
       const { body } = recorded;
       const invalid = invalidBlocks(body);
@@ -60,6 +65,11 @@ export function signingModel({ dialect, answer, thought, drops = false }: Signin
         return sendJson(response, refusalOf(dialect, boundWords(refused.element)), 400);
       // A summarizer's or an embedder's request is none of a conversation.
       if (!body.messages && !body.input) return behave({ type: 'answer' }, request, response, recorded);
+      const isInvalid = new Set(invalid.map(({ signature }) => signature));
+      const isAgain = ({ signature }: { signature: string }) =>
+        invalidBefore.has(signature) && !isInvalid.has(signature);
+      model.regained += blocksIn(body).filter(isAgain).length;
+      invalidBefore = isInvalid;
       // What was lost is thought once more, and billed again.
       const thoughts = thought?.(body) ?? THOUGHT;
       const next = nextThought(body, lost.length > 0 ? `${thoughts} ${thoughts}` : thoughts);

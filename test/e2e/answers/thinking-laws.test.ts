@@ -18,9 +18,9 @@ import { ThinkingAgent, workingModel } from '../../support/clients/thinking-agen
 import { deploy } from '../../support/deployment/deployment.ts';
 import { inTurn } from '../../support/deployment/in-turn.ts';
 import { until } from '../../support/deployment/polling.ts';
-import { forAllAsync } from '../../support/laws/runs.ts';
+import { forAllAsync, runs } from '../../support/laws/runs.ts';
 
-const RUNS = { numRuns: 4, endOnFailure: true };
+const RUNS = { numRuns: runs(4, 8), endOnFailure: true };
 const STEPS = 2;
 
 let model: SigningModel;
@@ -164,7 +164,7 @@ for (const forms of FORMS)
           expect(model.refused).toBe(0);
         });
         expect(kept).toBeGreaterThan(10);
-        expect(dropped).toBeGreaterThan(0);
+        expect(dropped).toBeGreaterThan(3);
       });
     },
   );
@@ -204,20 +204,12 @@ inTurn(
         const agent = new ThinkingAgent(client, { dialect: 'responses', stream, fields, lines: 5 });
         let reported = 0;
         let asked = 0;
-        let more: Record<string, unknown> = {};
-        const earlier = new Set<string>();
-        let comesBack = false;
+        let more = {};
         for (const [turn, chosen] of edited.entries()) {
           const said = agent.array.filter(({ role }) => role === 'user');
           const message = typeof chosen === 'number' ? said[chosen % said.length] : undefined;
           if (message) message.content = `${message.content} Say it in ${turn} words.`;
-          if (typeof chosen === 'string') {
-            const before = JSON.stringify(more);
-            more = { ...more, ...settingOf(chosen, turn) };
-            const setting = JSON.stringify(settingOf(chosen, turn));
-            comesBack ||= earlier.has(setting) && before !== JSON.stringify(more);
-            earlier.add(setting);
-          }
+          if (typeof chosen === 'string') more = { ...more, ...settingOf(chosen, turn) };
           const edited = typeof chosen === 'string' ? chosen : 'message';
           for (const { memory, thought = 0 } of await agent.turn(`What does number ${turn} weigh?`, more)) {
             const { cause, blocks = 0 } = memory.reasoning_dropped ?? {};
@@ -236,10 +228,9 @@ inTurn(
         });
         const losses = events.flatMap(({ reasoning_dropped }) => reasoning_dropped ?? []);
         const counted = losses.reduce((sum, { blocks }) => sum + blocks, 0);
-        // The model names all that a request has lost: under an earlier setting, less what is valid
-        // again.
-        if (comesBack) expect(counted).toBeLessThanOrEqual(model.dropped);
-        else expect(counted).toBe(model.dropped);
+        // The model names all that a request has lost, and so what is valid again can hide as much.
+        expect(counted).toBeLessThanOrEqual(model.dropped);
+        expect(counted).toBeGreaterThanOrEqual(model.dropped - model.regained);
         lost += reported;
         named += losses.filter(({ by }) => by === 'vendor').length;
       });
