@@ -1,5 +1,5 @@
 /** The hashes of a message in the caller's bytes, each computed once (see `Message`). */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Content, MessageFacts } from '../memory/conversation/message.ts';
 import { bareJson } from './json/bare.ts';
 import { MARKS } from './said.ts';
@@ -30,7 +30,7 @@ export abstract class NamedMessage<Facts extends MessageFacts = MessageFacts> {
   }
 
   get digest(): string {
-    this.facts.digest ??= createHash('sha256').update(this.json).digest('base64url');
+    this.facts.digest ??= hash('sha256', this.json, 'base64url');
     return this.facts.digest;
   }
 
@@ -42,7 +42,7 @@ export abstract class NamedMessage<Facts extends MessageFacts = MessageFacts> {
   private readIdentity(): string {
     const text = this.isAnswer ? this.answerText() : '';
     if (text !== '') return answerIdentity(text);
-    return createHash('sha256').update(this.said()).digest('base64url');
+    return hash('sha256', this.said(), 'base64url');
   }
 
   /** The text of an answer; empty if that does not identify it. */
@@ -59,5 +59,5 @@ export abstract class NamedMessage<Facts extends MessageFacts = MessageFacts> {
 
 /** The identity of an assistant message with this text and without calls. */
 export function answerIdentity(text: string): string {
-  return createHash('sha256').update(`assistant\n${text}`).digest('base64url');
+  return hash('sha256', `assistant\n${text}`, 'base64url');
 }

@@ -9,7 +9,7 @@
  * Routes read the earlier secret's data if there is none under the current one.
  */
 import { Buffer } from 'node:buffer';
-import { createHash, createHmac, hkdfSync } from 'node:crypto';
+import { createHmac, hash, hkdfSync } from 'node:crypto';
 import { base32 } from '../lib/base32.ts';
 import { TenantLru } from '../lib/lru.ts';
 import { REF_PATTERN, type RefNamer } from '../memory/conversation/refs.ts';
@@ -189,7 +189,7 @@ function importKey(bytes: Uint8Array<ArrayBuffer>): Promise<CryptoKey> {
 
 /** SHA-256 in hexadecimal, without a key: for hashes that need no secret. */
 export function sha256Hex(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
+  return hash('sha256', text);
 }
 
 function nameRef(nameKey: Uint8Array, checkKey: Uint8Array, content: string): string {

@@ -1,5 +1,5 @@
 /** The turn of a model in a chat completion, in the form in which it is sent back. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { elementAt, wordsOf } from '../../lib/elements.ts';
 import { asObject, asString, type JsonObject, parseObject } from '../../lib/json.ts';
 import { type ToolResult, type ToolTurn, textOfResult } from '../answers/tool-turn.ts';
@@ -94,8 +94,8 @@ export function turnOf(message: JsonObject, said: readonly CallPiece[]): ToolTur
 
 /** For a call without one, as Gemini has sent them. Its result is known by it. */
 function newId(call: CallPiece, at: number): string {
-  const hash = createHash('sha256').update(JSON.stringify([at, nameOf(call), argumentsOf(call)]));
-  return `call_${hash.digest('hex').slice(0, 24)}`;
+  const facts = JSON.stringify([at, nameOf(call), argumentsOf(call)]);
+  return `call_${hash('sha256', facts).slice(0, 24)}`;
 }
 
 export function goOnChat(

@@ -1,5 +1,5 @@
 /** Who calls, and whose key goes upstream (docs/design.md#10-upstream-and-access). */
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { hash, timingSafeEqual } from 'node:crypto';
 import type { Access, AccessKey } from '../../access-keys.ts';
 import type { CallerLimits, CallerState } from '../../memory/money/caller-limits.ts';
 import type { WaitUntil } from '../../storage/refs/writer.ts';
@@ -207,5 +207,5 @@ function digestOf(own: string): Buffer {
 }
 
 function sha256(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
+  return hash('sha256', text, 'buffer');
 }
