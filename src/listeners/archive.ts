@@ -6,7 +6,7 @@ import { pause } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
 import { archiveOf, isArchived } from '../request/archive.ts';
 import type { Call } from '../request/call.ts';
-import { isOvertaken } from '../request/ref-writer.ts';
+import { isOvertaken } from '../request/conversation.ts';
 import type { CallEnd, CallFeature } from './listener.ts';
 
 /** Archives when the answer has ended, however it ended: messages and answer are one write. */

@@ -1,6 +1,7 @@
 /** Remembers the round that an answer has closed, for rolling and for session memory. */
+
+import { isOvertaken } from '../request/conversation.ts';
 import { trackWork } from '../request/pending-work.ts';
-import { isOvertaken } from '../request/ref-writer.ts';
 import type { MadeView } from '../view/made-view.ts';
 import type { CallFeature } from './listener.ts';
 

@@ -44,6 +44,28 @@ export function groupOf(
   return hashSession(messages);
 }
 
+/** What the group of a call depends on. */
+export interface ArrayOfCall extends Pick<Call, 'owner' | 'scope'> {
+  readonly request: Pick<ModelRequest, 'messages' | 'bytes'>;
+}
+
+/** The name under which a call's refs are noted; undefined before there is an answer. */
+export function groupNameOf(tenant: Tenant, { request, owner, scope }: ArrayOfCall): string | undefined {
+  const group = groupOf(request.messages, owner, scope);
+  return group && conversationName(tenant.id, owner.user, group);
+}
+
+/**
+ * Whether a call came before its conversation, or all data of its caller, was deleted, as far as
+ * this isolate knows. Nothing of it is stored from then on.
+ */
+export function isOvertaken(call: ArrayOfCall): boolean {
+  const { caller, services, timings } = call.scope;
+  const { tenant } = caller;
+  if (!tenant) return false;
+  return services.memory.isDeletedSince(() => groupNameOf(tenant, call) ?? tenant.id, timings.startedAt);
+}
+
 /**
  * The session of a conversation without a name: the hash of its messages up to the first answer;
  * undefined before there is one.

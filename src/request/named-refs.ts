@@ -8,7 +8,8 @@ import { REF_LENGTH, REF_PATTERN, REF_START } from '../memory/conversation/refs.
 import { continuedBy } from '../protocol/written-bodies.ts';
 import type { Tenant } from '../tenant/identity.ts';
 import type { Call } from './call.ts';
-import { refWriterOf, type Writing } from './ref-writer.ts';
+import type { ArrayOfCall } from './conversation.ts';
+import { refWriterOf } from './ref-writer.ts';
 
 /**
  * At most this many refs per body are checked. Each costs a few HMACs, and no real conversation has
@@ -30,7 +31,7 @@ const known = new WeakMap<Uint8Array, { readonly tenant: NamingTenant; readonly 
 type NamingTenant = Pick<Tenant, 'refs'>;
 
 /** Notes the refs. Never throws. @param body as it goes upstream, or back to the caller */
-export async function noteNamed(body: Uint8Array, call: Writing & Pick<Call, 'kept'>): Promise<void> {
+export async function noteNamed(body: Uint8Array, call: ArrayOfCall & Pick<Call, 'kept'>): Promise<void> {
   const { request, scope, kept } = call;
   const { tenant } = scope.caller;
   if (!tenant) return;
