@@ -5,7 +5,7 @@
 import { existsSync, fsyncSync, ftruncateSync, openSync, unlinkSync, writeSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { bytesOf, chainAfter, NO_CHAIN, recordsOf } from './records.js';
-import { addressOf, asksForToken, fail, printable } from './said.js';
+import { addressOf, asksForToken, causeOf, fail, printable } from './said.js';
 
 /** In milliseconds: of one request, and before each further try. */
 const PATIENCE = 120_000;
@@ -170,7 +170,7 @@ async function operator(url, token) {
       const bytes = Buffer.from(await response.arrayBuffer());
       return { ok: response.status === 200, status: response.status, bytes };
     } catch (error) {
-      return { ok: false, status: 0, why: `${address} can't be asked: ${error.cause?.code ?? error.name}` };
+      return { ok: false, status: 0, why: `${address} can't be asked: ${causeOf(error)}` };
     }
   };
   const known = await once('backup', '{}', 'application/json');

@@ -1,5 +1,5 @@
 /** `precis doctor`: looks at a deployment from outside, and says of each part what to do. */
-import { addressOf, asksForToken, printable, takesKeys, version } from './said.js';
+import { addressOf, asksForToken, causeOf, printable, takesKeys, version } from './said.js';
 
 /** By part of `GET /v1/admin/health`: what to do where it fails. */
 const MENDS = {
@@ -73,7 +73,7 @@ function asker(address) {
         json: printable(await response.json().catch(() => undefined)) ?? {},
       };
     } catch (error) {
-      return { status: 0, code: error.cause?.code ?? error.name, json: {} };
+      return { status: 0, code: causeOf(error), json: {} };
     }
   };
 }

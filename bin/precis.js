@@ -61,8 +61,12 @@ const PROGRAMS = {
 const program = process.argv[2] ?? '';
 if (Object.hasOwn(PROGRAMS, program)) {
   const [packed, source] = PROGRAMS[program].map((path) => new URL(path, import.meta.url));
+  const isClone = existsSync(source);
+  // npx and npm take the Node that `npm ci` has installed.
+  if (isClone && !process.features.typescript)
+    fail(`This Node can't run a clone. Run \`npx precis ${program}\` in it, which takes the clone's own.`);
   process.argv.splice(2, 1);
-  await import(existsSync(source) ? source : packed);
+  await import(isClone ? source : packed);
 } else if (program === 'run') process.exitCode = await run(process.argv.slice(3));
 else await ask();
 
@@ -79,7 +83,9 @@ async function ask() {
   const given = files.filter((one) => one !== '').length;
   const mayLack = command === 'why' && files.length === 0;
   if ((files.length !== counts[command] && !mayLack) || given !== files.length)
-    fail(`precis ${command} takes ${countOf(counts[command])} beside its flags, not ${given}.\n\n${USAGE}`);
+    fail(
+      `precis ${command} takes ${command === 'why' ? 'at most ' : ''}${countOf(counts[command])} beside its flags, not ${given}.\n\n${USAGE}`,
+    );
   const own = flags[command] ?? [];
   for (const name of ['user', 'conversation', 'caller']) {
     if (values[name] === undefined) continue;

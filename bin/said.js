@@ -15,6 +15,11 @@ export function fail(message) {
   process.exit(2);
 }
 
+/** Why `fetch` got no answer: a code such as ECONNREFUSED, or its words. */
+export function causeOf({ cause, name }) {
+  return cause?.code ?? cause?.message ?? name;
+}
+
 /**
  * A deployment's address without `/v1`, as `baseURL` has it. Without a scheme it is http on this
  * machine, and https elsewhere.

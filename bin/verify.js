@@ -5,7 +5,7 @@
  * request, or its array alone if it had nothing else.
  */
 import { readFileSync } from 'node:fs';
-import { addressOf, fail, printable, takesKeys } from './said.js';
+import { addressOf, causeOf, fail, printable, takesKeys } from './said.js';
 
 /** The text of a file, and its value. */
 function read(file) {
@@ -43,7 +43,7 @@ async function answerOf(url, path, init = {}) {
     const response = await fetch(`${addressOf(url)}${path}`, { ...init, redirect: 'manual' });
     return { status: response.status, json: printable(await response.json().catch(() => undefined)) };
   } catch (error) {
-    return fail(`${url} can't be asked: ${error.cause?.code ?? error.name}`);
+    return fail(`${url} can't be asked: ${causeOf(error)}`);
   }
 }
 

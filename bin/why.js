@@ -1,5 +1,5 @@
 /** `precis why [<request-id>]`: why a request was sent as it was, in a paragraph. */
-import { addressOf, fail, printable, takesKeys } from './said.js';
+import { addressOf, causeOf, fail, printable, takesKeys } from './said.js';
 
 /** How many conversations are looked through, the latest used first. */
 const MOST = 200;
@@ -47,7 +47,7 @@ function asker(address, key) {
       if (isWithKey && status !== 200 && status !== 404) fail(json.error?.message ?? `status ${status}`);
       return { status, json };
     } catch (error) {
-      return fail(`${address} can't be asked: ${error.cause?.code ?? error.name}`);
+      return fail(`${address} can't be asked: ${causeOf(error)}`);
     }
   };
 }

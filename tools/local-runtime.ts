@@ -1,4 +1,7 @@
 /** A built Worker in Miniflare: workerd with R2 and Durable Objects on this machine. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { subscribe } from 'node:diagnostics_channel';
+import { basename } from 'node:path';
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
 import type { BuiltWorker, modulesOf } from './worker-modules.ts';
 
@@ -16,6 +19,28 @@ interface LocalRuntime {
   /** Options of Miniflare, and of its Worker. */
   readonly more?: Partial<V4Options>;
   readonly moreOfWorker?: object;
+}
+
+// Miniflare does not give the process that it starts.
+subscribe('child_process', (started) => {
+  const { process: child } = started as { process: ChildProcess };
+  child.once('spawn', () => {
+    if (basename(child.spawnfile).startsWith('workerd')) endWithThis(child);
+  });
+});
+
+/**
+ * Has a shell end workerd when this process is gone. Miniflare does so too, but not after `kill
+ * -9`, and another Precis would be a second writer of the folder.
+ */
+function endWithThis(child: ChildProcess): void {
+  // It reads until this process, which has the other end of the pipe, is gone.
+  const args = ['-c', 'read _; kill -9 "$0"', String(child.pid)];
+  const watcher = spawn('sh', args, { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
+  // Windows has no shell of this name.
+  watcher.once('error', () => undefined).unref();
+  // Its process id may be another's then.
+  child.once('exit', () => watcher.kill('SIGKILL'));
 }
 
 /** Starts at a free port of this machine. */

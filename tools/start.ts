@@ -3,7 +3,7 @@
  * others, on workerd with R2 and Durable Objects in a folder.
  */
 import { randomBytes } from 'node:crypto';
-import { rmSync } from 'node:fs';
+import { rmSync, statSync } from 'node:fs';
 import { chmod, mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import { join, resolve } from 'node:path';
@@ -47,7 +47,7 @@ async function main(): Promise<void> {
       fail(`${name} is the address of this Precis itself: name the API that it forwards to.`);
   await checkAddress(host, Number(port));
   const storage = await keepFromOthers(data);
-  await keepAlone(join(data, 'lock'));
+  const checkAlone = await keepAlone(join(data, 'lock'));
   const vars = {
     DEFAULT_MEMORY_STRATEGY: 'auto',
     ...own,
@@ -59,6 +59,7 @@ async function main(): Promise<void> {
     import('./own-worker.ts'),
     import('./worker-modules.ts'),
   ]);
+  checkAlone();
   const built = await ownWorker(join(data, 'worker'));
   const miniflare = startRuntime({
     built,
@@ -94,20 +95,30 @@ async function checkAddress(host: string, port: number): Promise<void> {
   });
   if (code === 'EADDRINUSE')
     fail(`Port ${port} of ${host} is in use. End what listens there, or name another port by --port.`);
-  if (code) fail(`--host ${host} and --port ${port} can't be listened on: ${code}.`);
+  if (code) fail(`--host ${host} (or HOST) and --port ${port} can't be listened on: ${code}.`);
 }
 
-/** Two processes must not write to the same databases. A socket, since it ends with its process. */
-async function keepAlone(socket: string): Promise<void> {
+/**
+ * Two processes must not write to the same databases. A socket, since it ends with its process.
+ *
+ * @returns what ends this process if another, started in the same moment, has replaced its socket
+ */
+async function keepAlone(socket: string): Promise<() => void> {
+  const used = 'Another Precis uses this folder. End it, or name another folder by --data.';
+  const inode = () => statSync(socket, { throwIfNoEntry: false })?.ino;
   const isUsed = await new Promise((resolve) => {
     const other = connect(socket, () => resolve(other.destroy())).once('error', () => resolve(undefined));
   });
-  if (isUsed) fail(`Another Precis uses this folder. End it, or name another folder by --data.`);
+  if (isUsed) fail(used);
   rmSync(socket, { force: true });
   // Where the path is too long for a socket, nothing is checked.
   const server = createServer((other) => other.destroy()).once('error', () => undefined);
   server.listen(socket).unref();
-  process.once('exit', () => rmSync(socket, { force: true }));
+  const own = inode();
+  process.once('exit', () => inode() === own && rmSync(socket, { force: true }));
+  return () => {
+    if (inode() !== own) fail(used);
+  };
 }
 
 /** An address as URLs have it. */
@@ -150,7 +161,8 @@ async function keepFromOthers(data: string): Promise<string> {
 async function secretOf(storage: string, host: string, vars: Variables): Promise<string> {
   const file = join(storage, 'secret');
   const names = await readdir(storage);
-  const made = names.includes('secret') ? (await readFile(file, 'utf8')).trim() : undefined;
+  // A start on a full disk leaves it empty.
+  const made = names.includes('secret') ? (await readFile(file, 'utf8')).trim() || undefined : undefined;
   const { PRECIS_SECRET: given, PRECIS_SECRET_PREVIOUS: previous } = vars;
   if (given !== undefined) {
     if (made === undefined || [given, previous].includes(made)) return given;
@@ -158,38 +170,50 @@ async function secretOf(storage: string, host: string, vars: Variables): Promise
 Set PRECIS_SECRET_PREVIOUS to the one in the file, or use another folder.`);
   }
   if (made !== undefined && isLocalHost(nameOf(host))) return made;
-  const isNew = names.length === 0 && isLocalHost(nameOf(host));
-  if (!isNew)
+  const isNew = names.every((name) => name === '.gitignore' || name === 'secret');
+  if (!isNew || !isLocalHost(nameOf(host)))
     return fail(`PRECIS_SECRET is not set. Make one, and keep it: everything stored depends on it.\n
   export PRECIS_SECRET="$(openssl rand -base64 32)"`);
   const secret = randomBytes(32).toString('base64');
   // The folder may be in a repository.
   await writeFile(join(storage, '.gitignore'), '*\n');
-  await writeFile(file, `${secret}\n`, { mode: 0o600, flag: 'wx' });
+  await writeFile(file, `${secret}\n`, { mode: 0o600 });
   console.log(`Made a secret for what is stored, in ${file}: keep it with the data.`);
   return secret;
 }
 
-/** @throws if an argument is not known */
+/** Ends the process after `--help`, and for an argument that it does not know. */
 function readArguments() {
-  const { HOST = '127.0.0.1', PORT = '8787', DATA_DIR = 'data' } = process.env;
-  const { values } = parseArgs({
-    options: {
-      host: { type: 'string', default: HOST },
-      port: { type: 'string', default: PORT },
-      data: { type: 'string', default: DATA_DIR },
-      var: { type: 'string', multiple: true, default: [] },
-      holders: { type: 'string' },
-      help: { type: 'boolean', short: 'h' },
-    },
-  });
+  const values = parsed();
   if (values.help) {
     console.log(USAGE);
     process.exit(0);
   }
-  if (!/^\d{1,5}$/.test(values.port) || Number(values.port) > 65_535)
-    fail(`--port, or PORT, takes 0 to 65,535, not ${values.port}.\n\n${USAGE}`);
-  return values;
+  const { HOST, PORT, DATA_DIR } = process.env;
+  // An empty one is not set: an empty host would be all addresses of the machine.
+  const host = values.host || HOST || '127.0.0.1';
+  const port = values.port || PORT || '8787';
+  const data = values.data || DATA_DIR || 'data';
+  if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535)
+    fail(`--port, or PORT, takes 0 to 65,535, not ${port}.\n\n${USAGE}`);
+  return { ...values, host, port, data };
+}
+
+function parsed() {
+  try {
+    return parseArgs({
+      options: {
+        host: { type: 'string' },
+        port: { type: 'string' },
+        data: { type: 'string' },
+        var: { type: 'string', multiple: true, default: [] },
+        holders: { type: 'string' },
+        help: { type: 'boolean', short: 'h' },
+      },
+    }).values;
+  } catch (error) {
+    return fail(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
+  }
 }
 
 /** The variables of the Worker that have a value: arguments come before the environment. */

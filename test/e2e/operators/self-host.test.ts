@@ -5,7 +5,7 @@
  */
 import { execFile, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { chmod, cp, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
@@ -93,8 +93,8 @@ async function freePort(): Promise<number> {
 interface Started {
   readonly url: string;
   output(): string;
-  /** Ends it as Docker does. */
-  end(): Promise<unknown>;
+  /** Ends it, by default as Docker does. */
+  end(signal?: NodeJS.Signals): Promise<unknown>;
 }
 
 function spawnIt(vars: Record<string, string>, args = instruction('CMD').slice(1)) {
@@ -121,8 +121,8 @@ async function start(vars: Record<string, string> = {}): Promise<Started> {
     UPSTREAM_BASE_URL: upstream.url,
     ...vars,
   });
-  const end = (): Promise<unknown> => {
-    child.kill('SIGTERM');
+  const end = (signal: NodeJS.Signals = 'SIGTERM'): Promise<unknown> => {
+    child.kill(signal);
     return ended;
   };
   await until('it listens', () => output().includes('Precis listens on'), 60_000);
@@ -214,6 +214,12 @@ describe('a machine of one’s own', () => {
     await expect(healthy()).rejects.toMatchObject({ code: 1 });
   });
 
+  it('leaves nobody that listens, or writes to its volume, when it is killed', async () => {
+    const { url, end } = await start({ DATA_DIR: join(data, 'killed') });
+    await end('SIGKILL');
+    await expect.poll(() => fetch(url).catch(() => 'ended'), { timeout: 20_000 }).toBe('ended');
+  });
+
   it.each<[string, Record<string, string>, string]>([
     ['it is for others, without a secret', { HOST: '0.0.0.0', PRECIS_SECRET: '' }, 'openssl rand'],
     ['what is stored has a secret that is missing', { PRECIS_SECRET: '' }, 'openssl rand -base64 32'],
@@ -233,6 +239,9 @@ describe('the package in an empty folder', () => {
 
   it('starts with a secret of its own, for `auto`, and says how to change that and what a client needs', async () => {
     const home = join(data, 'home');
+    // As a first start on a full disk leaves it.
+    await mkdir(join(home, 'storage'), { recursive: true });
+    for (const name of ['.gitignore', 'secret']) await writeFile(join(home, 'storage', name), '');
     const first = await start({ PRECIS_SECRET: '', DATA_DIR: home });
     for (const line of [
       `export OPENAI_BASE_URL=${first.url}/v1 `,

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -240,10 +240,47 @@ describe('precis start', () => {
     );
     expect((await start('--port', '0')).err).toContain('Another Precis uses this folder.');
     expect((await start('--port', '0', '--host', '256.0.0.1')).err).toMatch(
-      /^--host 256\.0\.0\.1 and --port 0 /,
+      /^--host 256\.0\.0\.1 \(or HOST\) and --port 0 /,
     );
     expect(await readdir(join(data, 'storage'))).toEqual([]);
     for (const server of servers) server.close();
+  });
+
+  it('ends where another Precis, started in the same moment, has replaced its lock', async () => {
+    const data = join(folder, 'raced');
+    const lock = join(data, 'lock');
+    const started = precis(['start', '--data', data, '--port', '0']);
+    await expect.poll(() => existsSync(lock), { timeout: 60_000, interval: 1 }).toBe(true);
+    await rm(lock);
+    const other = createServer().listen(lock);
+
+    expect(await started).toMatchObject({ code: 1, err: expect.stringContaining('Another Precis uses') });
+    expect(existsSync(lock)).toBe(true);
+    other.close();
+  });
+
+  it('says what to run where a Node can’t run a clone’s sources', async () => {
+    const { code, err } = await precis(['start'], { NODE_OPTIONS: '--no-experimental-strip-types' });
+
+    expect(code).toBe(2);
+    expect(err).toBe(
+      "This Node can't run a clone. Run `npx precis start` in it, which takes the clone's own.\n",
+    );
+  });
+
+  it('takes an empty host, port or folder as not set', async () => {
+    const server = createServer();
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const { port } = server.address() as AddressInfo;
+    const { out, err } = await precis(['start', '--data', ''], {
+      HOST: '',
+      DATA_DIR: folder,
+      PORT: String(port),
+    });
+
+    expect(out).toContain(`with its data in ${folder}.`);
+    expect(err).toContain(`Port ${port} of 127.0.0.1 is in use.`);
+    server.close();
   });
 
   /** Each start loads all that it may need. */
@@ -264,6 +301,7 @@ describe('precis start', () => {
 
   it.each([
     ['--port', 'eighty', /^--port, or PORT, takes 0 to 65,535, not eighty\.$/m],
+    ['--prot', '80', /^Unknown option '--prot'\s+usage: precis start/m],
     ...ofTurn(0, VARIABLES),
   ])('says what is wrong with %s %s', async (flag, value, says) => {
     const { code, err } = await precis(['start', '--data', folder, flag, value], { PORT: '9' });
@@ -291,8 +329,8 @@ describe('the command line', () => {
   it.each([
     [['bakup', 'f'], /^There is no command bakup\.$/m],
     [['toString'], /^There is no command toString\.$/m],
-    [['why', 'a', 'b'], /^precis why takes one argument beside its flags, not 2\.$/m],
-    [['why', ''], /^precis why takes one argument beside its flags, not 0\.$/m],
+    [['why', 'a', 'b'], /^precis why takes at most one argument beside its flags, not 2\.$/m],
+    [['why', ''], /^precis why takes at most one argument beside its flags, not 0\.$/m],
     [['verify', 'a.json'], /^precis verify takes 2 arguments beside its flags, not 1\.$/m],
     [['doctor', '--caller', 'ann'], /^precis doctor has no --caller\.$/m],
     [['backup', 'f', '--conversation', 'c'], /^--conversation needs --caller\.$/m],
