@@ -1,8 +1,10 @@
 /** A made-up agent's conversation, for people who have none at hand. */
 
-const STEPS = 14;
+/** Enough for a budget to pay: shorter ones cost more with Precis than without it. */
+const STEPS = 28;
 
 const FILES = ['orders', 'invoices', 'shipping', 'refunds', 'stock', 'prices', 'users'];
+const PARTS = ['store', 'balance', 'ledger', 'audit'];
 
 /** An array of chat messages: a user asks, and an agent reads files to find out. */
 export function exampleConversation(): object[] {
@@ -11,7 +13,7 @@ export function exampleConversation(): object[] {
     { role: 'user', content: 'Orders with two refunds have a wrong balance. Find out why, and mend it.' },
   ];
   for (let step = 0; step < STEPS; step++) {
-    const path = `src/${FILES[step % FILES.length]}/${step < FILES.length ? 'store' : 'balance'}.ts`;
+    const path = `src/${FILES[step % FILES.length]}/${PARTS[Math.floor(step / FILES.length)]}.ts`;
     const id = `call_${step + 1}`;
     const called = { name: 'read_file', arguments: JSON.stringify({ path }) };
     messages.push({
