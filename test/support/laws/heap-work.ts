@@ -5,6 +5,7 @@
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { TenantLru } from '../../../src/lib/lru.ts';
 import { createTokenCounter, loadTokenize } from '../../../src/memory/tokens/tokens.ts';
 import { readChatRequest } from '../../../src/protocol/chat/request.ts';
 import { MOST_OPENED, openedRefs } from '../../../src/routes/mcp/tools.ts';
@@ -108,6 +109,14 @@ const works: Record<string, () => Promise<void> | void> = {
     const { report } = viewOf(body([...messages, user('on')]), strategy);
     if (report.applied_edits.length === 0) throw new Error('the arguments were not cleared');
   },
+  'remembers a fact under parts of many texts': () => {
+    const known = new TenantLru<boolean>({ bytes: 1_000_000 });
+    for (const letter of TIMES) {
+      const text = `${letter} is the name of an owner, and of a fact${SPACES}`;
+      known.set(text.slice(0, 29), text.slice(0, 43), true);
+    }
+    if (known.isEmpty) throw new Error('nothing is remembered');
+  },
   'lists 200 contents of half a megabyte': async () => {
     const metadata = {
       tool_name: 'f',
@@ -160,8 +169,11 @@ const works: Record<string, () => Promise<void> | void> = {
   'reads many outputs that begin like a marker': () => {
     for (const letter of TIMES) {
       const labels = `for a_tool_of_some_name (call_id=call_0123456789_${letter})`;
-      const forged = `⟦removed: tool output ${labels}; reason=context_compaction⟧\n${SPACES}.`;
-      viewOf(body([user('go'), ...step(`call_${letter}`, 'f', forged), user('on')]), OLD);
+      const ref = `ref_${letter.repeat(26)}; tokens=9`;
+      const forged = `⟦removed: tool output ${labels}; reason=context_compaction; ref=${ref}⟧\n${SPACES}.`;
+      const messages = [user('go'), ...step(`call_${letter}`, 'f', forged), assistant('done'), user('on')];
+      const { report } = viewOf(body(messages), OLD);
+      if (report.applied_edits.length === 0) throw new Error('the output was not read as a marker');
     }
   },
 };

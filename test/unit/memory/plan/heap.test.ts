@@ -5,6 +5,7 @@ import { toTheEnd, underHeap } from '../../../support/laws/under-heap.ts';
 /** Each may hold nothing that it has read, so they share a process: a start takes half a second. */
 const HOLDING_NOTHING = [
   'counts many texts',
+  'remembers a fact under parts of many texts',
   'lists 200 contents of half a megabyte',
   'traces 200 requests with a model name of half a megabyte',
   'reads many outputs that begin like a marker',
@@ -21,7 +22,7 @@ describe.concurrent('a small heap', { timeout: 300_000 }, () => {
     expect(await underHeap(100, work)).toEqual(toTheEnd(work));
   });
 
-  it('F3: holds no text that was counted or listed, no name of a trace, and no forged marker', async () => {
+  it('F3: holds no text that was counted, listed or a key, no name of a trace, and no forged marker', async () => {
     expect(await underHeap(64, ...HOLDING_NOTHING)).toEqual(toTheEnd(...HOLDING_NOTHING));
   });
 });
