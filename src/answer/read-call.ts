@@ -1,5 +1,5 @@
 /** Reads a request: its body, its owner, and the strategy that it is answered by. */
-import { actingStrategy, edits } from '../memory/modes/strategy.ts';
+import { edits } from '../memory/modes/strategy.ts';
 import type { SharedArray } from '../protocol/known-array.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import type { ReadBody } from '../request/body.ts';
@@ -8,7 +8,7 @@ import { agentOf, asideStrategy, chooseStrategy } from '../request/choose-strate
 import { isAside } from '../request/claude-code.ts';
 import { settingsOf } from '../request/conversation.ts';
 import { ApiError } from '../request/errors.ts';
-import { upstreamCompacts, withCompaction } from '../request/native-compaction.ts';
+import { actingOn, withCompaction } from '../request/native-compaction.ts';
 import { isObserved } from '../request/observation.ts';
 import { openSealed } from '../request/open-sealed.ts';
 import { checkOwnHeaders } from '../request/own-headers.ts';
@@ -110,10 +110,9 @@ function isThread({ protocol, upstreamState }: ModelRequest): boolean {
  * @throws ApiError `thread_unsupported_request`
  */
 function checkThread(call: Call): void {
-  const { request, chosen, scope } = call;
+  const { request, chosen } = call;
   if (!isThread(request) || isObserved(call)) return;
-  const acting = actingStrategy(chosen.strategy, upstreamCompacts(request, scope.services.config));
-  if (edits(acting))
+  if (edits(actingOn(call)))
     throw threadRefused(
       `the strategy of this request (mode ${chosen.strategy.mode}) edits the conversation, and must read all of it`,
     );

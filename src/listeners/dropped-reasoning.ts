@@ -12,6 +12,7 @@ import type { Report } from '../memory/plan/report.ts';
 import { followed, type Line } from '../memory/run/followed.ts';
 import type { Call } from '../request/call.ts';
 import { conversationOfCall } from '../request/conversation.ts';
+import { actingOn } from '../request/native-compaction.ts';
 import type { StoredConversation } from '../summary/conversation.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
 import type { MadeView } from '../view/made-view.ts';
@@ -59,10 +60,10 @@ function comparedConversation(
   call: Call,
   made?: ComparedView,
 ): StoredConversation | undefined | 'none' {
-  const { request, chosen, owner } = call;
+  const { request, owner } = call;
   const isBound = left > 0 || bindsThinking(reasoningTermsOf(request.model));
   const isKept = made?.reasoning !== undefined;
-  return (isKept || (isBound && edits(chosen.strategy))) && owner.off.length === 0
+  return (isKept || (isBound && edits(actingOn(call)))) && owner.off.length === 0
     ? conversationOfCall(call)
     : 'none';
 }

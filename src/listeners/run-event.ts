@@ -26,6 +26,7 @@ import { isArchived } from '../request/archive.ts';
 import type { Call } from '../request/call.ts';
 import { conversationOfCall, isOvertaken } from '../request/conversation.ts';
 import { isAccepted } from '../request/known-key.ts';
+import { actingOn } from '../request/native-compaction.ts';
 import { observedShare } from '../request/observation.ts';
 import type { EndedRun } from '../storage/conversation/run-batch.ts';
 import type { StoredConversation } from '../summary/conversation.ts';
@@ -125,8 +126,8 @@ class EventRecorder implements CallListener {
 
   /** Made after the answer, so that no request waits for its hashes. */
   private named(): Pick<EndedRun, 'array'> {
-    const { request, chosen } = this.call;
-    if (!edits(chosen.strategy)) return {};
+    const { request } = this.call;
+    if (!edits(actingOn(this.call))) return {};
     return { array: arrayName(prefixHashes(request.messages, sha256Hex).at(-1) ?? '') };
   }
 
@@ -147,7 +148,7 @@ class EventRecorder implements CallListener {
     const { request, chosen, scope } = call;
     const [first] = usages;
     const made = asked && !asked.observed ? { ...asked.made, added: asked.added } : undefined;
-    if (!first || !(edits(chosen.strategy) || made?.reasoning)) return {};
+    if (!first || !(edits(actingOn(call)) || made?.reasoning)) return {};
     const { marks } = termsFor(request, chosen.strategy, scope.services.config);
     const verdict = first.verdict();
     return {
@@ -163,7 +164,7 @@ class EventRecorder implements CallListener {
   /** Where a share of the conversations is observed, each request belongs to a side of a trial. */
   private trial(): Pick<EndedRun, 'trial'> {
     const { call, plan } = this;
-    if (!edits(call.chosen.strategy) || observedShare(call) === 0) return {};
+    if (!edits(actingOn(call)) || observedShare(call) === 0) return {};
     if (!plan || !this.isMeasured) return { trial: {} };
     try {
       return { trial: missedWords(call.request.messages, plan.view, plan.movedAt) ?? {} };
@@ -204,7 +205,7 @@ class EventRecorder implements CallListener {
       model: request.model,
       stream: request.field('stream') === true,
       observed: observed !== undefined,
-      placeholders: placeholdersOf(strategy),
+      placeholders: placeholdersOf(actingOn(this.call)),
       messages: request.messages.length,
       retrieval_rounds: this.asked?.rounds?.count ?? 0,
       ms: {

@@ -7,6 +7,7 @@ import { edits } from '../memory/modes/strategy.ts';
 import type { AnswerEnd } from '../memory/run/event.ts';
 import type { UsageTail } from '../protocol/answers/usage-tail.ts';
 import type { Call } from '../request/call.ts';
+import { actingOn } from '../request/native-compaction.ts';
 import { statedLimit } from '../upstream/learned-limits.ts';
 import { readTooLongEvent, type TooLong } from '../upstream/too-long.ts';
 import { fullWindow, hasFilledWindow, learnLimit } from '../view/learned.ts';
@@ -15,7 +16,7 @@ import type { AnsweredModel, CallEnd, CallFeature } from './listener.ts';
 /** Of requests in modes that edit. Without events no answer is heard for its usage. */
 export const window: CallFeature = (call) => {
   const { caller, services } = call.scope;
-  if (!caller.tenant || !edits(call.chosen.strategy)) return undefined;
+  if (!caller.tenant || !edits(actingOn(call))) return undefined;
   return { readsUsage: services.config.keepsEvents, ended: (end) => learn(call, end) };
 };
 

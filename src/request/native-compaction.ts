@@ -4,8 +4,8 @@
  */
 import type { Config } from '../config.ts';
 import { mayCompactItself, summarizesOnDemand } from '../memory/models/upstream-apis.ts';
-import { passesThrough } from '../memory/modes/strategy.ts';
-import { type MemoryStrategy, modeOf } from '../memory/modes/table.ts';
+import { actingStrategy, passesThrough } from '../memory/modes/strategy.ts';
+import { type ActingStrategy, type MemoryStrategy, modeOf } from '../memory/modes/table.ts';
 import type { Additions, ModelRequest, OwnCompaction } from '../protocol/model-request.ts';
 import type { Call } from './call.ts';
 import type { ChosenStrategy } from './choose-strategy.ts';
@@ -19,6 +19,11 @@ export function upstreamCompacts(
   { nativeCompaction }: Upstream,
 ): boolean {
   return hasCompaction && nativeCompaction && mayCompactItself(model);
+}
+
+/** The strategy that edits the view of a request: the chosen one, or the one that acts for it. */
+export function actingOn({ request, chosen, scope }: Call): ActingStrategy {
+  return actingStrategy(chosen.strategy, upstreamCompacts(request, scope.services.config));
 }
 
 /**

@@ -26,6 +26,7 @@ import { sealingTenant } from '../request/callers/caller.ts';
 import { invalid } from '../request/errors.ts';
 import { checkPlanned } from '../request/known-key.ts';
 import { noteNamed } from '../request/named-refs.ts';
+import { actingOn } from '../request/native-compaction.ts';
 import { sealCompaction } from '../tenant/sealed-item.ts';
 import { makeCurrentView } from '../view/current-view.ts';
 import { workLimited } from '../view/limited-summary.ts';
@@ -156,10 +157,10 @@ const STAYING: ReadonlySet<KeptBecause | undefined> = new Set([
 const REASONS: readonly Warning[] = ['store_failed', 'no_tenant', 'summary_pending'];
 
 /** A warning that says why `force` has changed nothing. */
-function withWhyIdle({ report, explanation }: MadeView, { chosen }: Call): Report {
+function withWhyIdle({ report, explanation }: MadeView, call: Call): Report {
   if (report.applied_edits.length > 0 || report.warnings.some((each) => REASONS.includes(each)))
     return report;
-  const asked = edits(chosen.strategy);
+  const asked = edits(actingOn(call));
   if (asked ? !explanation : report.source === 'default') return report;
   const isRecent = asked && explanation?.messages.every(({ because }) => STAYING.has(because));
   const why = isRecent ? 'all_recent' : 'nothing_to_remove';

@@ -1,6 +1,6 @@
 /** Requests of which no view is made, each with the reason in its report. */
 
-import { actingStrategy, edits } from '../memory/modes/strategy.ts';
+import { edits } from '../memory/modes/strategy.ts';
 import type { ActingStrategy, EditingStrategy } from '../memory/modes/table.ts';
 import { idleReport, type Warning } from '../memory/plan/report.ts';
 import type { ModelRequest, OwnCompaction } from '../protocol/model-request.ts';
@@ -8,7 +8,7 @@ import { checkSize } from '../request/body.ts';
 import type { Call } from '../request/call.ts';
 import type { ChosenStrategy } from '../request/choose-strategy.ts';
 import { mayPlan } from '../request/known-key.ts';
-import { ownCompactionOf, upstreamCompacts } from '../request/native-compaction.ts';
+import { actingOn, ownCompactionOf } from '../request/native-compaction.ts';
 import { userArchiveOf } from '../request/user-archive.ts';
 import { searchKindOf } from '../retrieval/search-memory.ts';
 import type { MadeView, MakeViewOptions } from './made-view.ts';
@@ -27,7 +27,7 @@ export interface Guarded {
 /** The view of a request that is forwarded unchanged, or else what a view is made by. */
 export async function guarded(call: Call, options: MakeViewOptions): Promise<MadeView | Guarded> {
   const { request, chosen, owner } = call;
-  const { strategy, own } = actingOn(call, options);
+  const { strategy, own } = actingFor(call, options);
   if (owner.off.length > 0) return untouched(chosen, owner.off);
   const user = userArchiveOf(call);
   if (!edits(strategy)) return withTools(untouched(chosen, unplannedWarnings(request, user)), strategy, call);
@@ -51,9 +51,8 @@ export function userWarnings(user: Guarded['user'], tools: OfferedTools | undefi
 }
 
 /** The strategy that acts on a request, and how the API makes its summaries, if it does. */
-function actingOn(call: Call, { bare = false, unsigned = false }: MakeViewOptions) {
-  const { request, chosen, scope } = call;
-  const strategy = actingStrategy(chosen.strategy, upstreamCompacts(request, scope.services.config));
+function actingFor(call: Call, { bare = false, unsigned = false }: MakeViewOptions) {
+  const strategy = actingOn(call);
   // Other requests forward what goes back to the caller, without the beta of such a summary.
   const own = bare || unsigned ? undefined : ownCompactionOf(call);
   if (!own || !('keep_first_user' in strategy)) return { strategy, own: undefined };

@@ -12,6 +12,7 @@ import type { UsageTail } from '../protocol/answers/usage-tail.ts';
 import { HOSTED } from '../protocol/responses/hosted-output.ts';
 import type { Call } from '../request/call.ts';
 import { conversationOfCall } from '../request/conversation.ts';
+import { actingOn } from '../request/native-compaction.ts';
 import { LEAST_LIMITED, limitOfHost, noteBytes } from '../upstream/body-limits.ts';
 import { type LearnedLimit, noteLimit } from '../upstream/learned-limits.ts';
 import type { TooLong } from '../upstream/too-long.ts';
@@ -94,9 +95,10 @@ const ANSWER_SHARE = 0.2;
  * is one, or the window that is known, is no coincidence. Vendors limit an answer by themselves, so
  * for their models that reason says nothing.
  */
-export function hasFilledWindow(tail: UsageTail, { request, chosen, scope }: Call): boolean {
+export function hasFilledWindow(tail: UsageTail, call: Call): boolean {
+  const { request, scope } = call;
   const { config } = scope.services;
-  const { strategy } = chosen;
+  const strategy = actingOn(call);
   const cut = tail.cutBy();
   if (cut !== 'length' || !edits(strategy)) return cut === 'window';
   const terms = termsFor(request, strategy, config);

@@ -8,14 +8,14 @@ import { pause, soon, within } from '../../lib/time-limit.ts';
 import { logCaught } from '../../log.ts';
 import { answerKey } from '../../memory/conversation/answer-keys.ts';
 import { prefixHashes } from '../../memory/conversation/prefix-hash.ts';
-import { actingStrategy, tokenMeasure } from '../../memory/modes/strategy.ts';
+import { tokenMeasure } from '../../memory/modes/strategy.ts';
 import { MOST_BYTES, MOST_ROUNDS } from '../../memory/replay/kept-rounds.ts';
 import type { SaidAnswer } from '../../protocol/answers/answer-format.ts';
 import type { WireMessage } from '../../protocol/model-request.ts';
 import { type MessageReader, readMessages } from '../../protocol/read-messages.ts';
 import type { Call } from '../../request/call.ts';
 import { conversationOfCall, namedByAnswer } from '../../request/conversation.ts';
-import { upstreamCompacts } from '../../request/native-compaction.ts';
+import { actingOn } from '../../request/native-compaction.ts';
 import type { EndedAnswer, RoundsKeeper } from '../../retrieval/rounds.ts';
 import type { NewRounds } from '../../storage/conversation/kept-rounds.ts';
 import { roundsIn } from '../../storage/conversation/sealed-objects.ts';
@@ -33,9 +33,8 @@ export function keeperOf(call: Call, tools: OfferedTools, api: MessageReader): K
 }
 
 /** Whether the rounds of a request are kept for a caller with a tenant. */
-export function keepsRoundsOf({ request, chosen, scope }: Call, tools: OfferedTools | undefined): boolean {
-  const acting = actingStrategy(chosen.strategy, upstreamCompacts(request, scope.services.config));
-  return keepsRounds(acting, tools);
+export function keepsRoundsOf(call: Call, tools: OfferedTools | undefined): boolean {
+  return keepsRounds(actingOn(call), tools);
 }
 
 interface WrittenRound {

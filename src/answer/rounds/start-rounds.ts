@@ -8,7 +8,7 @@ import { logCaught } from '../../log.ts';
 import { FETCH_NAMES } from '../../memory/edits/repeats.ts';
 import { measureOf, type TokenMeasure } from '../../memory/models/facts.ts';
 import { termsOf } from '../../memory/models/terms.ts';
-import { actingStrategy, budgetsOf, edits, tokenMeasure } from '../../memory/modes/strategy.ts';
+import { budgetsOf, edits, tokenMeasure } from '../../memory/modes/strategy.ts';
 import type { Report } from '../../memory/plan/report.ts';
 import type { View } from '../../memory/plan/view.ts';
 import type { AnswerFormat } from '../../protocol/answers/answer-format.ts';
@@ -19,7 +19,7 @@ import { archiveWithArray } from '../../request/archive.ts';
 import type { Call } from '../../request/call.ts';
 import { ApiError } from '../../request/errors.ts';
 import { TenantBlocks } from '../../request/memory-blocks.ts';
-import { upstreamCompacts } from '../../request/native-compaction.ts';
+import { actingOn } from '../../request/native-compaction.ts';
 import { shelfOf } from '../../request/shelf.ts';
 import { UserArchive } from '../../request/user-archive.ts';
 import type { HeldResult } from '../../retrieval/held-contents.ts';
@@ -141,10 +141,10 @@ function blockWriter(
 }
 
 /** How the tokens of a request are counted, and how many its model accepts. */
-function countingOf({ request, chosen, scope }: Call): ModelRoom & { readonly measure: TokenMeasure } {
-  const { model } = request;
-  const { config } = scope.services;
-  const strategy = actingStrategy(chosen.strategy, upstreamCompacts(request, config));
+function countingOf(call: Call): ModelRoom & { readonly measure: TokenMeasure } {
+  const { model } = call.request;
+  const { config } = call.scope.services;
+  const strategy = actingOn(call);
   const terms = termsOf(model, config);
   const { input } = terms;
   if (!edits(strategy))

@@ -9,8 +9,10 @@ import { startApp, watchedBucket, watchedObjects } from '../support.ts';
 
 let keys = 0;
 
+const COMPACT = { mode: 'compact', token_budget: 3_500, low_watermark_pct: 0.5, min_reclaim_tokens: 0 };
+
 /** Isolates of one deployment, and a caller of its own. */
-function deployment() {
+function deployment(memory_strategy: object = COMPACT) {
   const key = `sk-a-caller-who-skips-requests-${++keys}`;
   const { bucket } = watchedBucket();
   const isolate = (variables: Partial<Env> = {}) => {
@@ -28,12 +30,7 @@ function deployment() {
       );
       const response = await app.chat(
         body([user('go'), ...outputs.flat()], {
-          memory_strategy: {
-            mode: 'compact',
-            token_budget: 3_500,
-            low_watermark_pct: 0.5,
-            min_reclaim_tokens: 0,
-          },
+          memory_strategy,
           ...(named && { conversation_id: 'c' }),
         }),
       );
@@ -58,8 +55,11 @@ async function justMoved({ send }: Isolate): Promise<number> {
 }
 
 describe('an isolate that has not seen the request before', () => {
-  it('asks for it, and reports a move since', async () => {
-    const { isolate } = deployment();
+  it.each([
+    ['compact', COMPACT],
+    ['native', { mode: 'native', compact_threshold: 6_000 }],
+  ])('asks for it, and reports a move since, in the mode %s', async (_, strategy) => {
+    const { isolate } = deployment(strategy);
     expect(await isolate().send(4)).toBe('none');
     const last = await justMoved(isolate());
 
