@@ -3,6 +3,7 @@
 import { type History, messagesOf } from '../../memory/conversation/history.ts';
 import type { Attachment, Message } from '../../memory/conversation/message.ts';
 import type { Boundary, Entry, Piece } from '../../memory/conversation/passage.ts';
+import type { Echo } from '../../memory/conversation/session-summary.ts';
 import type { Removal } from '../../memory/edits/removal.ts';
 import { contentOf } from '../../memory/edits/removed-content.ts';
 import type { KnownSummary } from '../writer.ts';
@@ -14,8 +15,8 @@ import { describeAttachment } from './attachments.ts';
 type Detail = 'readable' | 'whole';
 
 /**
- * The messages `[from, to)`, without the preamble and without Precis's own part of a summary that
- * the caller has sent back.
+ * The messages `[from, to)`, without the preamble and without Precis's own part of the history's
+ * echo: a summary that the caller has sent back.
  */
 export function entriesOf(history: History, from: number, to: number, detail: Detail): Entry[] {
   const entries: Entry[] = [];
@@ -28,7 +29,7 @@ export function entriesOf(history: History, from: number, to: number, detail: De
       if (!message || index < from || index >= to || message.role === 'preamble') continue;
       const call = calls.get(index);
       const text = textOfEntry(message, detail, echo?.message === index ? echo.length : 0);
-      if (unit.kind === 'summary' && !isCallers(index, text, echo)) continue;
+      if (echo && unit.kind === 'summary' && !isCallers(index, text, echo)) continue;
       const attached = namedIn(message);
       entries.push({
         index,
@@ -59,8 +60,8 @@ function namedIn(message: Message): Attachment[] {
 }
 
 /** Whether a message of a summary's unit is the first request, or has a line beside the summary. */
-function isCallers(index: number, text: string, echo: History['echo']): boolean {
-  return index === echo?.request || (index === echo?.message && text !== '');
+function isCallers(index: number, text: string, echo: Echo): boolean {
+  return index === echo.request || (index === echo.message && text !== '');
 }
 
 /** The summary that the caller has sent back. It ends where the messages continue. */

@@ -36,10 +36,14 @@ export function trimmedTranscript(
   const opening = parseTrimLine((history.messages[holder]?.opening() ?? '').slice(summary));
   const known = opening && tenant?.refs.owns(opening.ref) ? opening : undefined;
   const segments: StoredContent[] = [];
+  // No summary builds on one that is trimmed: its words and its ref are in the transcript alone.
+  const at = history.echo?.message ?? -1;
+  const isTrimmed = from <= at && at < (ends.at(-1) ?? from);
+  const whole = isTrimmed ? { ...history, echo: undefined } : history;
   for (const [index, end] of ends.entries()) {
     if (!tenant) break;
     const earlier = segments.at(-1)?.ref ?? known?.ref;
-    const range = { history, from: ends[index - 1] ?? from, end, earlier };
+    const range = { history: whole, from: ends[index - 1] ?? from, end, earlier };
     segments.push(transcriptOf(range, tenant, conversation, counter));
   }
   const newest = segments.at(-1);

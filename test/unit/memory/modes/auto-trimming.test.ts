@@ -1,11 +1,14 @@
 import { describe, expect, it } from 'vitest';
+import { writeBlock } from '../../../../src/memory/conversation/session-summary.ts';
 import type { MemoryStrategyRequest } from '../../../../src/memory/modes/table.ts';
+import { trimmedTranscript } from '../../../../src/summary/text/trimmed-transcript.ts';
 import { assistant, body, lines, step, system, user } from '../../../support/conversations/chat.ts';
 import { brokenLaws, brokenPrefix } from '../../../support/laws/laws.ts';
 import {
   counter,
   messagesOf,
   short,
+  tenant,
   type Viewed,
   type ViewOptions,
   viewOf,
@@ -117,6 +120,24 @@ describe('what auto trims', () => {
           expect(later.plan.trimmed?.ends.slice(0, ends.length) ?? []).toEqual(ends);
       }
     }
+  });
+
+  it.each([
+    ['follows the first request', (block: string) => [user('go'), assistant(block)]],
+    ['opens a request', (block: string) => [user(`${block}\n\nWhat of pears?`), assistant('That.')]],
+  ])('is kept with a summary that came back and %s, where no other one replaces it', (_, before) => {
+    const [ref, trimmed] = ['covered', 'trimmed'].map((text) => tenant.refs.name(text, () => text));
+    const line = `⟦removed: messages 13-20; reason=trimmed; ref=${trimmed}; tokens=9⟧`;
+    const block = `${writeBlock('Pears weigh 12 grams.', ref, [1, 12])}\n\n${line}`;
+    const steps = [1, 2, 3].map((at) => step(`call_${at}`, 'find', at < 3 ? 'ok' : lines(200)));
+    const messages = [system('s'), ...before(block), user('What next?'), ...steps.flat()];
+    const more = { token_budget: 1_000, summary_max_tokens: 4_000, keep_first_user: true };
+    const { plan, view: shows } = view(messages, { ...more, keep_last_n_turns: 0 }, { force: true });
+
+    expect([shows.summary, plan.trimmed?.from]).toEqual([undefined, 1]);
+    if (!plan.trimmed) return;
+    const { segments } = trimmedTranscript(plan.history, plan.trimmed, tenant, undefined, counter);
+    expect(segments.map(({ text }) => text()).join()).toContain(block);
   });
 
   it('weighs as much as the report says', () => {
