@@ -8,7 +8,7 @@ import { isThinking } from '../../chat/reasoning.ts';
 import { levels } from '../../json/outline.ts';
 import { fieldOf, jsonOf, scanObject, textOf } from '../../json/spans.ts';
 import { GatheredBlock, isBlank } from '../../messages/answer-blocks.ts';
-import { isWhole } from '../../messages/calls.ts';
+import { isSaid } from '../../messages/calls.ts';
 import { errorIn, statusOf } from '../../messages/errors.ts';
 import { runUsageOf, usageWith } from '../../messages/usage.ts';
 import type { AnswerWriter } from '../answer-writer.ts';
@@ -164,7 +164,7 @@ export class MessageFeed extends AnswerFeed {
       this.writer.say({ refusal: asString(asObject(stop_details).explanation) || REFUSED });
     for (const open of this.blocks) this.close(open);
     if (reason === 'pause_turn') this.fail(saidFault({ error: PAUSED }), 502);
-    else this.finish(usageOf(this.usage), isWhole(reason) ? this.output() : undefined, REASONS.get(reason));
+    else this.finish(usageOf(this.usage), isSaid(reason) ? this.output() : undefined, REASONS.get(reason));
   }
 
   /** The blocks as the API takes them back; undefined if it would not. */

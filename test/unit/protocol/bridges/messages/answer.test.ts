@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import { FrameSplitter } from '../../../../../src/protocol/answers/sse.ts';
-import type { BridgedStream } from '../../../../../src/protocol/bridges/bridge.ts';
+import type { BridgedStream, KeptOutput } from '../../../../../src/protocol/bridges/bridge.ts';
 import { chatFormat } from '../../../../../src/protocol/chat/format.ts';
 import { type MessageAnswer, messageEvents, messageOf } from '../../../../../tools/upstream/message.ts';
 import { forAllAsync, runs } from '../../../../support/laws/runs.ts';
@@ -92,8 +92,8 @@ describe('an answer of Messages in chat', () => {
     ['end_turn', 'stop', true],
     ['stop_sequence', 'stop', true],
     ['tool_use', 'tool_calls', true],
-    ['max_tokens', 'length', false],
-    ['model_context_window_exceeded', 'length', false],
+    ['max_tokens', 'length', true],
+    ['model_context_window_exceeded', 'length', true],
     ['refusal', 'content_filter', false],
   ])('that ends with %s ends with %s', (stop_reason, finish, isKept) => {
     const content = [text('Hi.')];
@@ -357,13 +357,18 @@ describe('a stream of Messages in chat', () => {
       expect(joined(sse, 'reasoning_content')).toBe(reasoning_content ?? '');
       expect(detailsIn(sse)).toEqual(reasoning_details ?? []);
       expect(chunksIn(sse).at(-1)?.usage).toEqual(completion.usage);
-      expect(stream.kept && JSON.parse(stream.kept.json)).toEqual(kept && JSON.parse(kept.json));
       expect(kept?.message).toEqual(kept && messageIn(completion));
-      expect(stream.kept?.message).toEqual(kept?.message);
+      if (isCut) expect(usesIn(stream.kept)).toEqual(given.map(({ id }) => id));
+      else {
+        expect(stream.kept && JSON.parse(stream.kept.json)).toEqual(kept && JSON.parse(kept.json));
+        expect(stream.kept?.message).toEqual(kept?.message);
+      }
       expect(sse.endsWith('data: [DONE]\n\n')).toBe(true);
     });
   });
 
+  const usesIn = (kept: KeptOutput | undefined): unknown[] =>
+    (JSON.parse(kept?.json ?? '[]') as Json[]).flatMap(({ type, id }) => (type === 'tool_use' ? [id] : []));
   const joined = (sse: string, field: string): string =>
     deltasIn(sse)
       .map((piece) => piece[field] ?? '')
