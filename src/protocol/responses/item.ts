@@ -98,6 +98,9 @@ const ID = leftOut('id', true);
 const STATE = leftOut('status', true);
 const TYPE = leftOut('type', true);
 
+/** Comes with a later answer than its program, if that has called tools of the caller's. */
+export const PROGRAM_OUTPUT = 'program_output';
+
 /** Hosted tools whose items hold an image. */
 const PICTURES = new Set(['image_generation_call', 'computer_call_output']);
 
@@ -151,8 +154,8 @@ export class Item {
   readonly span: JsonSpan;
   readonly type: string;
   readonly facts: ItemFacts;
-  /** Whether the upstream has answered this call, or it is such an answer: both in one message. */
-  isRun = false;
+  /** Whether the upstream answers this call, or it is such an answer. It alone runs programs. */
+  isRun: boolean;
   private readonly body: Uint8Array;
   private weighed: Weight | undefined;
   private readHosted: { readonly output: HostedOutput | undefined } | undefined;
@@ -163,6 +166,7 @@ export class Item {
     this.facts = facts;
     const role = this.string('role');
     this.type = this.string('type') ?? (role === undefined ? '' : 'message');
+    this.isRun = this.type === 'program' || this.type === PROGRAM_OUTPUT;
   }
 
   /**
@@ -206,7 +210,6 @@ export class Item {
 
   /** The kind of item by which the upstream itself may answer this call; undefined if it can't. */
   get answeredBy(): string | undefined {
-    if (this.type === 'program') return 'program_output';
     const environment = this.type === 'shell_call' ? fieldOf(this.span, 'environment') : undefined;
     const { type } = asObject(environment && jsonOf(this.body, environment));
     return type === HOSTED_SHELL ? 'shell_call_output' : undefined;

@@ -32,7 +32,7 @@ import { LOADING, loadedBy, type NeedsLoading } from '../loaded-tools.ts';
 import { NamedMessage } from '../message-names.ts';
 import type { WireMessage } from '../model-request.ts';
 import { plain, sumOfWeights, withEncrypted } from '../parts.ts';
-import { Item, type ItemFacts } from './item.ts';
+import { Item, type ItemFacts, PROGRAM_OUTPUT } from './item.ts';
 import { reasoningIn, thinkingAmong } from './past-reasoning.ts';
 import { needsReasoning } from './reasoning.ts';
 
@@ -126,6 +126,22 @@ export class ItemGroup extends NamedMessage implements WireMessage {
 
   get answers(): string | undefined {
     return this.first.answers;
+  }
+
+  /** The programs that wait for results of their calls. */
+  get hostedUses(): readonly string[] {
+    return this.apart('program', PROGRAM_OUTPUT);
+  }
+
+  get hostedResults(): readonly string[] {
+    return this.apart(PROGRAM_OUTPUT, 'program');
+  }
+
+  /** The ids of items of a type without the other one beside them. */
+  private apart(type: string, other: string): readonly string[] {
+    const idsOf = (of: string) => this.items.flatMap((item) => (item.type === of ? (item.ownId ?? []) : []));
+    const others = idsOf(other);
+    return idsOf(type).filter((id) => !others.includes(id));
   }
 
   get loads(): Message['loads'] {
@@ -273,7 +289,7 @@ export function groupItems(
       asked.clear();
     }
     if (item.answeredBy) asked.set(item.string('call_id') ?? '', item);
-    hasActed ||= item.type === 'message' || item.calls;
+    hasActed ||= item.type === 'message' || item.calls || item.isRun;
   }
   let first = 0;
   let before: ItemGroup | undefined;
@@ -289,6 +305,8 @@ export function groupItems(
 function goesWith({ role, type }: Item, first: Item | undefined, hasActed: boolean): boolean {
   if (role === undefined) return true;
   if (role !== 'assistant' || first?.role !== 'assistant') return false;
+  // It leaves together with its program, and what follows it need not.
+  if (first.type === PROGRAM_OUTPUT) return false;
   // A message or reasoning begins a new turn after a message or a call; a call never does.
   const opens = type === 'message' || type === 'reasoning';
   return !opens || !hasActed;

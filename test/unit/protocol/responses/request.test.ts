@@ -233,6 +233,40 @@ describe('items as messages', () => {
     expect(requestPoints.map(({ messages }) => messages)).toEqual([1, 3, 6, 8, 9]);
   });
 
+  it('that end a program begin the next answer, if its calls were the caller’s, and leave with it', () => {
+    const program = (id: string) => ({ type: 'program', id: `pg_${id}`, call_id: id, code: 'x' });
+    const result = (id: string) => ({ type: 'program_output', id: `po_${id}`, call_id: id, result: 'x' });
+    const input = [
+      message('user', 'Go.'),
+      ...[reasoning('rs_1'), program('p'), called('a'), output('a')],
+      ...[called('b'), output('b')],
+      ...[result('p'), reasoning('rs_2'), program('q'), called('c'), output('c')],
+      ...[result('q'), said('Done.')],
+      message('user', 'And now?'),
+    ];
+    expect(groupsOf(...input)).toEqual([
+      ['user', [], 1],
+      ['assistant', ['a'], 3],
+      ['tool', [], 1],
+      ['assistant', ['b'], 1],
+      ['tool', [], 1],
+      ['assistant', [], 1],
+      ['assistant', ['c'], 3],
+      ['tool', [], 1],
+      ['assistant', [], 1],
+      ['assistant', [], 1],
+      ['user', [], 1],
+    ]);
+    const { messages } = requestOf({ model: 'm', input });
+    const { requestPoints, bonds } = readHistory(messages);
+    expect(requestPoints.map((point) => point.messages)).toEqual([1, 3, 5, 8, 11]);
+    expect(bonds.map(({ caller, results }) => [caller, results.map(({ unit }) => unit)])).toEqual([
+      [1, [2, 3]],
+      [4, [5]],
+    ]);
+    expect(readHistory(messages.slice(0, 3)).bonds).toEqual([{ caller: 1, results: [], open: true }]);
+  });
+
   it('that are an answer sent back are known by its text, with the reasoning before it too', () => {
     const sent = requestOf({ model: 'm', input: [message('user', 'Go.'), reasoning('rs_1'), said('Done.')] });
     expect(sent.messages[1]?.identity).toBe(answerIdentity('Done.'));
