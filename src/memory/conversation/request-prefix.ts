@@ -67,6 +67,16 @@ function firstDifference(before: string, now: string): number | undefined {
   return undefined;
 }
 
+/**
+ * Whether the first message that differs was made after more than what precedes it now: it was at a
+ * later place, or is the answer to a request whose last message has left.
+ */
+export function hasLeftBefore(before: RequestPrefix, now: RequestPrefix, message: number): boolean {
+  const parts = partsOf(before.messages);
+  const moved = partsOf(now.messages)[message] ?? '';
+  return message === parts.length - 1 || parts.includes(moved, message + 1);
+}
+
 /** As many lines of a conversation are kept: its agent's, and one of each agent beside it. */
 const MOST_LINES = 4;
 /** In characters, of all lines but the newest. */

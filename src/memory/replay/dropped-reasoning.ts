@@ -41,6 +41,8 @@ interface Before {
   readonly kept?: Blocks;
   /** See `Lost`. */
   readonly named?: number;
+  /** See `hasLeftBefore`, of the message that the caller has changed. */
+  readonly isCut?: boolean;
 }
 
 interface Lost {
@@ -81,8 +83,8 @@ export function droppedReasoning(
       named: verdict?.blocks ?? known,
     };
   const isKept = isOwn(found) && (isForeseen || !change);
-  const from = isOwn(found) ? -1 : (found.message ?? -1);
-  const lost = isKept ? [] : sent.filter((one) => one[0] > from && !isInvalid(one));
+  const from = isOwn(found) || found.message === undefined ? 0 : found.message + (before?.isCut ? 0 : 1);
+  const lost = isKept ? [] : sent.filter((one) => one[0] >= from && !isInvalid(one));
   const newlyLeft = left - (before?.left ?? planned) - invalidLeft;
   const others = Math.max(0, newlyLeft) + sumOf(notFound(before?.kept, found, kept));
   const blocks = others + (verdict ? 0 : sumOf(lost));

@@ -4,6 +4,7 @@
  */
 import {
   callerChange,
+  hasLeftBefore,
   isSameTools,
   lineOf,
   type RequestPrefix,
@@ -115,7 +116,9 @@ function lostIn(request: ComparedRequest, before: Line | undefined): ReturnType<
   const change = changeOf(before ? { ...request, prefix: { ...prefix, key: before.key } } : request, before);
   // What an isolate knows of, it leaves out.
   const isForeseen = (change === own && own?.cause !== 'unread') || (before && isLess(reasoning, before));
-  return droppedReasoning(reasoning, change, before, isForeseen, verdict?.dropped);
+  const at = change && !isOwn(change) ? change.message : undefined;
+  const isCut = before !== undefined && at !== undefined && hasLeftBefore(before, prefix, at);
+  return droppedReasoning(reasoning, change, before && { ...before, isCut }, isForeseen, verdict?.dropped);
 }
 
 /**

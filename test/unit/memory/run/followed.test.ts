@@ -279,6 +279,16 @@ describe('reasoning that was dropped', () => {
     expect(droppedOf(thinks, { ...thinks, array: array(11).with(9, 'new') })).toBeNull();
   });
 
+  it('is also what led to the first answer that differs, if a message before it has left', () => {
+    const asked = { ...thinks, array: [...array(7), 'now'] };
+    const lost = { cause: 'message', by: 'precis' };
+    expect(droppedOf(asked, { ...thinks, array: array(10) })).toEqual({ ...lost, blocks: 2, message: 7 });
+    const earlier = sent.map(([at, blocks]) => [at - 1, blocks] as const);
+    const without = { array: array(10).toSpliced(2, 1), reasoning: { left: 0, sent: earlier } };
+    expect(droppedOf(thinks, without)).toEqual({ ...lost, blocks: 6, message: 2 });
+    expect(droppedOf(thinks, { ...thinks, array: array(11).with(3, 'new') })).toMatchObject({ blocks: 4 });
+  });
+
   it('has a cause that is no key of the cache, whatever key each request has', () => {
     const other = { ...thinks, key: 'other' };
     expect(droppedOf(thinks, { ...other, tools: 'other' })).toMatchObject({ cause: 'tools', blocks: 6 });
