@@ -221,7 +221,13 @@ export function responseHeaders(upstream: Headers, account: UpstreamAccount): He
   return headers;
 }
 
-/** Drops from a copy, since the runtime copies all faster than each is appended here. */
+/** What no browser takes for a page. */
+const DATA = /^(?:application\/json|text\/event-stream) *(?:;|$)/i;
+
+/**
+ * Drops from a copy, since the runtime copies all faster than each is appended here. A page of the
+ * upstream would have the rights of the inspector, whose origin it would share.
+ */
 function dropOfUpstream(headers: Headers, { api = OPENAI, apiKey }: UpstreamAccount): void {
   const asSent = !headers.has('content-encoding') || !isDecoded(headers);
   for (const name of [...headers.keys()]) {
@@ -232,6 +238,7 @@ function dropOfUpstream(headers: Headers, { api = OPENAI, apiKey }: UpstreamAcco
       (apiKey !== undefined && !isShared(name, api));
     if (isDropped) headers.delete(name);
   }
+  if (!DATA.test(headers.get('content-type') ?? '')) headers.append('content-security-policy', 'sandbox');
 }
 
 let lastRoot: { readonly base: string; readonly url: URL } | undefined;

@@ -80,6 +80,31 @@ describe('any other route of the API', () => {
   });
 
   it.each([
+    ['GET', '/v1/something/new', 200, 'text/html'],
+    ['GET', '/v1/something/new', 404, 'image/svg+xml'],
+    ['GET', '/v1/something/new', 200, 'application/json+xml'],
+    ['POST', '/v1/chat/completions', 502, 'text/html; charset=utf-8'],
+  ])(
+    'has no rights of the inspector’s if it is a page: %s %s, %d, %s',
+    async (method, path, status, type) => {
+      const headers = { 'content-type': type, 'content-security-policy': "img-src 'none'" };
+      deployment.upstream.next({ type: 'error', status, headers, body: '<script>own()</script>' });
+
+      const body = method === 'POST' ? '{"model":"small","messages":[]}' : null;
+      const response = await deployment.fetch(path, { method, body });
+
+      expect(response.headers.get('content-type')).toBe(type);
+      expect(response.headers.get('content-security-policy')).toBe("img-src 'none', sandbox");
+    },
+  );
+
+  it('adds no policy to data', async () => {
+    const response = await deployment.fetch('/v1/models');
+
+    expect(response.headers.get('content-security-policy')).toBeNull();
+  });
+
+  it.each([
     ['GET', '/v1/conversations/conv_1'],
     ['GET', '/v1/conversations/conv_1/items?limit=2'],
     ['GET', '/v1/conversations/conv_1/items/msg_1'],

@@ -123,6 +123,7 @@ describe('a shared account of Anthropic’s', () => {
 
   it('is not known by the headers of its answers', () => {
     const answer = new Headers({
+      'content-type': 'application/json',
       'request-id': 'req_1',
       'retry-after': '3',
       'x-should-retry': 'true',
@@ -134,6 +135,7 @@ describe('a shared account of Anthropic’s', () => {
     });
     expect([...responseHeaders(answer, account).keys()]).toEqual([
       'anthropic-beta',
+      'content-type',
       'request-id',
       'retry-after',
       'x-should-retry',
