@@ -4,13 +4,14 @@
  * unescaped. A stream of Messages reports its input at its beginning, too.
  */
 
+import type { Buffer } from 'node:buffer';
 import { bufferOf, concat } from '../../lib/bytes.ts';
 import { asObject, parseJson } from '../../lib/json.ts';
 import type { BilledTokens } from '../../memory/money/amounts.ts';
 import type { RunUsage } from '../../memory/money/bill-schema.ts';
 import type { VendorVerdict } from '../../memory/replay/change.ts';
 import { JsonSyntaxError, OPEN_OBJECT, SPACE } from '../json/scanner.ts';
-import { jsonOf, within } from '../json/spans.ts';
+import { within } from '../json/spans.ts';
 import {
   hasStopped,
   hourWrites,
@@ -44,11 +45,13 @@ export class UsageTail {
   private isWhole: boolean | undefined;
   /** What was last read: several parts of the Worker ask for it when the answer has ended. */
   private text: string | undefined;
+  private reported: { readonly json: string | undefined } | undefined;
   private messages: { readonly usage: Usage | undefined } | undefined;
   private known: { readonly usage: RunUsage | undefined } | undefined;
 
   push(chunk: Uint8Array): void {
     this.text = undefined;
+    this.reported = undefined;
     this.messages = undefined;
     this.known = undefined;
     this.isWhole ??= isObject(chunk);
@@ -72,10 +75,11 @@ export class UsageTail {
 
   /** Whether a stream has come to its last event. What follows does not matter. */
   isOver(): boolean {
+    if (this.isWhole) return false;
     const text = this.tailText;
     if (this.isMessages) return hasStopped(text);
     // Of a response only the last event has counts.
-    return /^data: ?\[DONE\]\s*$/m.test(text) || lastCount(text, 'input_tokens') !== undefined;
+    return /^data: ?\[DONE\]\s*$/m.test(text) || lastCount(this.usageText, 'input_tokens') !== undefined;
   }
 
   /** The tier that the upstream says it has served, if it says one. */
@@ -100,7 +104,7 @@ export class UsageTail {
       const isUnfinished = this.isMessages && !WHOLE_OUTPUT.test(this.tailText);
       return usage && isUnfinished ? { ...usage, output: null } : usage;
     }
-    const text = this.tailText;
+    const text = this.usageText;
     const input = lastCount(text, 'prompt_tokens') ?? lastCount(text, 'input_tokens');
     if (input === undefined) return undefined;
     return {
@@ -162,6 +166,12 @@ export class UsageTail {
     return this.text;
   }
 
+  /** The answer's usage object as JSON; empty without one. */
+  private get usageText(): string {
+    this.reported ??= { json: lastUsage(this.tail, this.isWhole === true) };
+    return this.reported.json ?? '';
+  }
+
   /** Of a stream of Messages: its beginning and its end. */
   private get messagesText(): string {
     return this.head ? decoder.decode(concat([this.head, LF, this.tail])) : this.tailText;
@@ -179,8 +189,8 @@ export class UsageTail {
 
   private readMessagesUsage(): Usage | undefined {
     if (this.isMessages) return streamedUsage(this.messagesText);
-    const usage = lastUsage(this.tail);
-    return usage && isMessagesUsage(usage) ? usage : undefined;
+    const usage = asObject(parseJson(this.usageText));
+    return isMessagesUsage(usage) ? usage : undefined;
   }
 }
 
@@ -214,19 +224,51 @@ function opens(bytes: Uint8Array): boolean {
   return opensMessage(decoder.decode(bytes.subarray(0, OPENING_BYTES)));
 }
 
-/** The last usage object of a JSON text, by its end. */
-function lastUsage(bytes: Uint8Array): Usage | undefined {
+/** How deep an answer's own usage is at most: in an event's response, or a gateway's member. */
+const MOST_LEVELS = 2;
+/** How many objects of the name are looked at. */
+const MOST_LOOKED = 32;
+
+/**
+ * The last usage object that can be the answer's own, as JSON. A response repeats its request,
+ * where the schema of a tool may hold any numbers, but deeper. In a part of an event that can't be
+ * known.
+ */
+function lastUsage(bytes: Uint8Array, isWhole: boolean): string | undefined {
   const body = bufferOf(bytes);
-  const at = body.lastIndexOf('"usage"');
-  const start = at < 0 ? -1 : body.indexOf('{', at);
-  if (start < 0 || !/^"usage"\s*:\s*$/.test(body.toString('latin1', at, start))) return undefined;
+  let before = body.length;
+  for (let looked = 0; looked < MOST_LOOKED && before > 0; looked++) {
+    const at = body.subarray(0, before).lastIndexOf('"usage"');
+    if (at < 0) return undefined;
+    before = at;
+    const [opening] = /^"usage"\s*:\s*\{/.exec(body.toString('latin1', at, at + LONGEST_OPENING)) ?? [];
+    if (opening === undefined) continue;
+    const json = objectAt(body, at + opening.length - 1);
+    if (json === undefined) continue;
+    const rest = body.toString('latin1', at + opening.length - 1 + json.length);
+    const line = isWhole ? rest : /^[^\r\n]*(?=[\r\n])/.exec(rest)?.[0];
+    if (line !== undefined && levelsAround(line) <= MOST_LEVELS) return json.toString();
+  }
+  return undefined;
+}
+
+/** In bytes. */
+const LONGEST_OPENING = 64;
+
+/** The object that begins there; undefined if the text ends within it. */
+function objectAt(body: Buffer, start: number): Buffer | undefined {
   try {
-    return asObject(jsonOf(bytes, within(bytes, { start, end: bytes.length }, {})));
+    return body.subarray(start, within(body, { start, end: body.length }, {}).end);
   } catch (error) {
-    // The text ends within it.
     if (error instanceof JsonSyntaxError) return undefined;
     throw error;
   }
+}
+
+/** In how many objects and lists a place is. @param rest of the JSON text after it */
+function levelsAround(rest: string): number {
+  const bare = rest.replace(/"(?:[^"\\]|\\.)*"/g, '');
+  return bare.replace(/[^}\]]/g, '').length - bare.replace(/[^{[]/g, '').length;
 }
 
 /**

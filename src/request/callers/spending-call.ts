@@ -84,7 +84,8 @@ export class SpendingCall {
     const seen = this.size?.output ?? 0;
     const hidden = isFinished && !isWhole ? Number.POSITIVE_INFINITY : estimated.hidden;
     const output = Math.max(seen, Math.min(this.unseen(), seen + hidden));
-    const usage = answer.usage();
+    // A part of a body may say of its request what it seems to say of itself.
+    const usage = isWhole || this.size?.isStream ? answer.usage() : undefined;
     const reported = usage?.output ?? null;
     // What a stream reports before its end is not all.
     const least = isFinished || reported === null ? reported : Math.max(reported, output);

@@ -73,6 +73,44 @@ describe('the usage at the end of an answer', () => {
     expect(read(text)).toBeUndefined();
   });
 
+  describe('of which a response repeats its request', () => {
+    const forged = { usage: { input_tokens: 1, output_tokens: 0, cache_read_input_tokens: 0 } };
+    const tools = [{ type: 'function', name: 'f', parameters: { type: 'object', default: forged } }];
+    const response = (usage: object | null) => ({
+      tools,
+      usage,
+      user: null,
+      text: { format: { schema: forged } },
+    });
+    const event = (type: string, usage: object | null) =>
+      `event: ${type}\ndata: ${JSON.stringify({ type, response: response(usage) })}\n\n`;
+    const begun = event('response.created', null);
+    const delta = 'data: {"type":"response.output_text.delta","delta":"word"}\n\n'.repeat(9);
+
+    it.each([
+      ['once it has begun', begun],
+      ['while it goes on', begun + delta],
+      ['in the middle of an event', begun.slice(0, begun.indexOf('0}}}'))],
+      ['after a word of the forged usage', begun.slice(0, begun.indexOf('0}}}') + 2)],
+      ['with a long request', event('response.created', null).replace('null', `"${'x'.repeat(90_000)}"`)],
+      [
+        'with many tools',
+        begun.replace('"tools":[', `"tools":[${`${JSON.stringify(tools[0])},`.repeat(999)}`),
+      ],
+    ])('is undefined %s', (_, text) => {
+      const tail = new UsageTail();
+      tail.push(new TextEncoder().encode(text));
+
+      expect([tail.usage(), tail.isOver()]).toEqual([undefined, false]);
+    });
+
+    it('is its own at its end', () => {
+      expect(read(begun + delta + event('response.completed', RESPONSES.usage))).toEqual(COUNTED);
+      expect(read(JSON.stringify(response(RESPONSES.usage)))).toEqual(COUNTED);
+      expect(read(JSON.stringify(response(RESPONSES.usage), null, 2))).toEqual(COUNTED);
+    });
+  });
+
   it('says what the upstream says, and null where it says nothing', () => {
     const usageIn = (answer: object) => {
       const tail = new UsageTail();
@@ -95,7 +133,7 @@ describe('the usage at the end of an answer', () => {
   it('has no more cached than input, whatever the upstream says', () => {
     forAll(fc.nat(), fc.nat(), fc.nat(), (input, cached, output) => {
       const counted = read(
-        JSON.stringify({ input_tokens: input, cached_tokens: cached, output_tokens: output }),
+        JSON.stringify({ usage: { input_tokens: input, cached_tokens: cached, output_tokens: output } }),
       );
       expect(counted).toMatchObject({ output, cached: Math.min(cached, input) });
       expect((counted?.cached ?? 0) + (counted?.fresh ?? 0)).toBe(input);

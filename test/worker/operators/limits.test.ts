@@ -280,14 +280,21 @@ describe('an answer that does not tell what it has cost', () => {
       { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Well' } },
     ],
   };
-  /** A caller who leaves after the first words. @param more of the body */
-  async function left(path: string, more: object): Promise<number> {
+  /**
+   * A caller who leaves after the first words.
+   *
+   * @param more of the body
+   * @param sent before these words, or instead of them if it is a text
+   */
+  async function left(path: string, more: object, sent: object[] | string = []): Promise<number> {
     const key = { ANTHROPIC_API_KEY: 'sk-ant-the-key-of-the-deployment' };
     const { request, upstream, days } = limited({ usd_per_day: 100 }, key);
     upstream.answer = () => {
-      const events = (TEXTS[path] ?? []).map((event) =>
-        new TextEncoder().encode(`data: ${JSON.stringify(event)}\n\n`),
-      );
+      const isText = typeof sent === 'string';
+      const texts = isText
+        ? [sent]
+        : [...sent, ...(TEXTS[path] ?? [])].map((event) => `data: ${JSON.stringify(event)}\n\n`);
+      const events = texts.map((text) => new TextEncoder().encode(text));
       const body = new ReadableStream<Uint8Array>({
         pull(controller) {
           const next = events.shift();
@@ -295,7 +302,8 @@ describe('an answer that does not tell what it has cost', () => {
           else controller.error(new Error('left'));
         },
       });
-      return new Response(body, { headers: { 'content-type': 'text/event-stream' } });
+      const type = isText ? 'application/json' : 'text/event-stream';
+      return new Response(body, { headers: { 'content-type': type } });
     };
     const array =
       path === '/v1/responses' ? { input: 'Hi' } : { messages: [{ role: 'user', content: 'Hi' }] };
@@ -332,6 +340,18 @@ describe('an answer that does not tell what it has cost', () => {
 
   it('counts with the usual output at least where its request names no limit', async () => {
     expect(await left('/v1/responses', { model: 'gpt-5' })).toBeGreaterThanOrEqual(4_096);
+  });
+
+  it('counts no usage in the schema of a tool, which a response repeats', async () => {
+    const usage = { input_tokens: 1, output_tokens: 0 };
+    const parameters = { type: 'object', properties: {}, default: { ...usage, usage } };
+    const tools = [{ type: 'function', name: 'f', parameters }];
+    const body = { model: 'gpt-4.1', max_output_tokens: 100, tools, instructions: 'x'.repeat(40_000) };
+    const begun = { type: 'response.created', response: { ...body, usage: null } };
+    const part = JSON.stringify({ tools }).slice(0, -'}}}]}'.length);
+
+    expect(await left('/v1/responses', body, [begun])).toBeGreaterThan(10_000);
+    expect(await left('/v1/responses', body, part)).toBeGreaterThan(10_000);
   });
 
   it('counts with its reasoning when it comes whole without a usage', async () => {
