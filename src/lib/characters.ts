@@ -41,8 +41,8 @@ export function firstLine(text: string, most: number): string {
   const [line = ''] = text
     .slice(0, LOOKED_AT)
     .trimStart()
-    .split(/\s*[\r\n]/, 1);
-  return shortened(line, most);
+    .split(/[\r\n]/, 1);
+  return shortened(line.trimEnd(), most);
 }
 
 function isHighSurrogate(code: number): boolean {

@@ -246,7 +246,8 @@ function blocksInHeader(headers: Headers): BlocksRequest | 'off' | undefined {
   if (!header) return undefined;
   if (/^(off|false)$/i.test(header)) return 'off';
   const isJson = /^[[{]/.test(header);
-  return validOf(parseBlocks(isJson ? jsonOrWord(header, name) : header.split(/\s*,\s*/)), name);
+  const labels = () => header.split(',').map((label) => label.trim());
+  return validOf(parseBlocks(isJson ? jsonOrWord(header, name) : labels()), name);
 }
 
 /** @throws ApiError `invalid_memory_strategy` */

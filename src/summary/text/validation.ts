@@ -95,13 +95,9 @@ export function withoutReasoning(answer: string): string {
 function undress(answer: string): string {
   let text = withoutReasoning(answer);
   // Some templates open the reasoning themselves, so the answer contains only its end.
-  for (const end of [...text.matchAll(REASONING_END)].reverse()) {
-    const rest = text.slice(end.index + end[0].length);
-    if (rest.includes(HEADINGS[0])) {
-      text = rest;
-      break;
-    }
-  }
+  const opening = text.lastIndexOf(HEADINGS[0]);
+  const ends = [...text.matchAll(REASONING_END)].map((end) => end.index + end[0].length);
+  text = text.slice(ends.findLast((end) => end <= opening) ?? 0);
   text = text.replace(LOOSE_HEADING, (line, name: string) => headingOf(`## ${name}`) ?? line).trim();
   const start = text.search(/^## User Intent[ \t]*$/m);
   if (start < 0) return text;

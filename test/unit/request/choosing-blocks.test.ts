@@ -49,6 +49,14 @@ describe('the memory blocks of a request', () => {
   ])('are %s', async (_, fields, headers, blocks, labels) => {
     expect(await labelsOf(fields, headers, agentWith(blocks))).toEqual(labels);
   });
+
+  it('are the labels of a header, whatever white space is around and in them', async () => {
+    const room = ' '.repeat(1_000_000);
+    const shown = (blocks: string) => labelsOf({}, { 'x-memory-blocks': blocks }, undefined);
+
+    expect(await shown(`a${room},${room}b,\tc`)).toEqual(['a', 'b', 'c']);
+    await expect(shown(`a${room}b`)).rejects.toMatchObject({ param: 'x-memory-blocks' });
+  });
 });
 
 describe('a body that is not read', () => {

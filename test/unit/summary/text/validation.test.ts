@@ -65,6 +65,7 @@ describe('the validation of a summary', () => {
         .replace('## X', '## Constraints'),
     ],
     ['given twice', `${summary()}\n\n${summary()}`],
+    ['4 MB of ends of reasoning', 'x</think>'.repeat(500_000)],
   ])('is refused when it is %s', (_, text) => {
     expect(fault(text)).toBe('headings');
   });
