@@ -20,7 +20,8 @@ function isolate(variables: Partial<Env> = {}) {
     const key = `sk-a-caller-who-is-forgotten-${++made}`;
     const { id } = new Tenants(env.PRECIS_SECRET).ofToken(key);
     const headers = { authorization: `Bearer ${key}` };
-    const request = (path: string, init: RequestInit = {}) => app.request(path, { ...init, headers });
+    const request = (path: string, init: RequestInit = {}) =>
+      app.request(path, { ...init, headers: { ...headers, ...(init.headers as object) } });
     const chat = (messages: Message[], more: Message = {}) =>
       request('/v1/chat/completions', { method: 'POST', body: JSON.stringify(body(messages, more)) });
     return { id, request, chat };
@@ -90,6 +91,22 @@ describe('DELETE /v1/memory', () => {
 
     expect(held([one.id, 'WORDOFONE'])).toEqual([]);
     expect(held([other.id, 'WORDOFOTHER'])).toEqual(ofOther);
+  });
+
+  it.each<[string, Record<string, string>, string]>([
+    ['/v1/conversations/../memory?user=ann', {}, 'user'],
+    ['/v1/users/%2e%2e/memory', { 'x-memory-user': '..' }, 'x-memory-user'],
+    ['/v1/memory', { 'x-conversation-id': 'c' }, 'x-conversation-id'],
+  ])('deletes nothing where %s with %o means less than all', async (path, headers, param) => {
+    const { app, caller } = isolate();
+    const one = caller();
+    await one.chat(agent('WORDOFONE'), { memory_strategy: COMPACT, conversation_id: 'c', user: 'ann' });
+
+    const refused = await one.request(path, { method: 'DELETE', headers });
+
+    expect(refused.status).toBe(400);
+    expect(await refused.json()).toMatchObject({ error: { code: 'invalid_value', param } });
+    expect(placesOf(['WORDOFONE'], app.services()).length).toBeGreaterThan(0);
   });
 
   it.each(['/v1/memory', '/v1/conversations/c/memory'])('%s forgets the request before', async (path) => {
