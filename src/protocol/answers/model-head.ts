@@ -3,6 +3,7 @@
  * streamed, without parsing it.
  */
 import { concat } from '../../lib/bytes.ts';
+import { levelsAround } from './usage-tail.ts';
 
 /** In bytes. The model is before the contents, after a response's instructions at worst. */
 const HEAD_BYTES = 4 * 1024;
@@ -20,9 +21,15 @@ export class ModelHead {
     this.size += chunk.length;
   }
 
-  /** Undefined if the beginning names no model. */
+  /**
+   * Undefined if the beginning names no model. A response repeats the metadata of its request,
+   * which may name one too, but deeper.
+   */
   read(): string | undefined {
     const text = decoder.decode(concat(this.chunks));
-    return /[{,]\s*"model"\s*:\s*"([^"\\]{1,200})"/.exec(text)?.[1];
+    // In a stream, an event holds the answer.
+    const most = /^\s*\{/.test(text) ? 1 : 2;
+    const isOwn = ({ index }: RegExpExecArray) => -levelsAround(text.slice(0, index + 1)) <= most;
+    return [...text.matchAll(/[{,]\s*"model"\s*:\s*"([^"\\]{1,200})"/g)].find(isOwn)?.[1];
   }
 }

@@ -265,8 +265,12 @@ function objectAt(body: Buffer, start: number): Buffer | undefined {
   }
 }
 
-/** In how many objects and lists a place is. @param rest of the JSON text after it */
-function levelsAround(rest: string): number {
+/**
+ * In how many objects and lists a place is.
+ *
+ * @param rest of the JSON text after it; of the text before it, the number is negative
+ */
+export function levelsAround(rest: string): number {
   const bare = rest.replace(/"(?:[^"\\]|\\.)*"/g, '');
   return bare.replace(/[^}\]]/g, '').length - bare.replace(/[^{[]/g, '').length;
 }

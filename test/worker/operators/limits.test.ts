@@ -448,7 +448,9 @@ describe('models that a gateway may ask instead of one', () => {
     upstream.answer = () => Response.json({ model: `openai/${MODEL}-2025-04-14`, choices: [], usage: USAGE });
     await chat(asked);
     expect(await days()).toMatchObject([{ amount: PRICE }]);
-    upstream.answer = () => Response.json({ model: DEAR, choices: [], usage: USAGE });
+    // What an answer repeats of its request names no model that has answered.
+    const metadata = { model: MODEL };
+    upstream.answer = () => Response.json({ metadata, model: DEAR, choices: [], usage: USAGE });
     await chat(asked);
     expect(await days()).toMatchObject([{ amount: PRICE + dear }]);
     upstream.answer = () => Response.json({ choices: [], usage: USAGE });
