@@ -8,6 +8,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { findChromium } from './chromium.ts';
 
 /** A script of package.json, and what is added to its command. */
@@ -38,6 +39,12 @@ const ROWS: readonly (readonly Job[])[] = [
 function hasBrowser(): boolean {
   return process.env.BROWSER_TESTS === 'required' || findChromium() !== undefined;
 }
+
+/** A file that CI removes when it has installed what only the tests before a built Worker run. */
+const { INSTALLING = '' } = process.env;
+const untilInstalled = async (): Promise<void> => {
+  while (existsSync(INSTALLING)) await setTimeout(200);
+};
 
 /**
  * What scripts print: of the first one at once, of each other one when those before it have ended.
@@ -130,7 +137,10 @@ let hasFailed = false;
 await Promise.all(
   ROWS.map((jobs) => jobs.map((job) => [job, output.place()] as const)).map(async (row) => {
     // One that fails does not stop the others.
-    for (const one of row) if (!(await run(...one))) hasFailed = true;
+    for (const one of row) {
+      if (one[0][0] === 'test:built') await untilInstalled();
+      if (!(await run(...one))) hasFailed = true;
+    }
   }),
 );
 // `process.exit` would cut off output that a pipe has not taken yet.
