@@ -3,11 +3,11 @@
  * beside them; a clone builds it.
  */
 import { existsSync, rmSync } from 'node:fs';
-import { mkdtemp, readFile } from 'node:fs/promises';
+import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { BuildOptions } from './worker-build.ts';
-import { type BuiltWorker, modulesOf, SETTINGS } from './worker-modules.ts';
+import { type BuiltWorker, builtIn, modulesOf, SETTINGS } from './worker-modules.ts';
 
 /** Beside the programs of the package. Tests build one for all programs that they run. */
 const BUILT = process.env.PRECIS_TESTED_WORKER ?? join(import.meta.dirname, 'worker');
@@ -24,9 +24,7 @@ export interface WorkerServer {
 export async function ownWorker(into: string): Promise<BuiltWorker> {
   const isBuilt = existsSync(join(BUILT, SETTINGS));
   if (!isBuilt) await buildInto(into);
-  const folder = isBuilt ? BUILT : into;
-  const options = JSON.parse(await readFile(join(folder, SETTINGS), 'utf8')) as BuiltWorker['options'];
-  return { module: join(folder, 'index.js'), options: { ...options, rootPath: folder } };
+  return builtIn(isBuilt ? BUILT : into);
 }
 
 /** Builds it, with its settings, into a folder that need not exist. */

@@ -1,13 +1,12 @@
 /** Builds the Worker once for all end-to-end files, and reads its settings from wrangler.toml. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import type { TestProject } from 'vitest/node';
-import { type BuiltWorker, SETTINGS } from './worker-modules.ts';
-import { ROOT, WRANGLER } from './worker-server.ts';
+import { type BuiltWorker, builtIn, SETTINGS } from './worker-modules.ts';
+import { ROOT } from './worker-server.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -17,6 +16,18 @@ declare module 'vitest' {
 
 /** The Worker as tests start it. */
 const TESTED = join(ROOT, 'test/support/deployment/tested-worker.ts');
+
+/**
+ * Wrangler without the process that starts it, and with a script that writes the settings. It takes
+ * a second to load, so what builds asks the one that has built.
+ */
+const WITH_SETTINGS = [
+  '--no-warnings',
+  // `--import` would have Node parse wrangler twice more, to learn what it exports.
+  '--require',
+  join(import.meta.dirname, 'worker-settings.ts'),
+  join(ROOT, 'node_modules/wrangler/wrangler-dist/cli.js'),
+];
 
 /**
  * Called by vitest before the first file; the returned function runs after the last one. The
@@ -46,8 +57,9 @@ export async function buildWorker(
   const named = entry === undefined ? [] : [entry];
   const minified = hasNames ? [] : ['--minify'];
   const maps = hasMap ? [] : ['--no-upload-source-maps'];
-  const args = [WRANGLER, 'deploy', ...named, '--dry-run', ...minified, ...maps, '--outdir', into];
-  await promisify(execFile)(process.execPath, args, { cwd: ROOT, env: { ...process.env, CI: '1' } });
+  const args = ['deploy', ...named, '--dry-run', ...minified, ...maps, '--outdir', into];
+  const env = { ...process.env, CI: '1', SETTINGS_INTO: join(into, SETTINGS) };
+  await promisify(execFile)(process.execPath, [...WITH_SETTINGS, ...args], { cwd: ROOT, env });
   const module = join(into, 'index.js');
   // The source map is twice as long as the code, and would be read at every start.
   const code = await readFile(
@@ -55,12 +67,5 @@ export async function buildWorker(
     'utf8',
   );
   await writeFile(module, code.replace(/^\/\/# sourceMappingURL=.*$/m, ''));
-  // It takes a second to load, also where a command line is refused before anything is built.
-  // `import` would parse all of it twice more, to learn that it is CommonJS and what it exports.
-  const require = createRequire(import.meta.url);
-  const { unstable_getMiniflareWorkerOptions } = require('wrangler') as typeof import('wrangler');
-  const { workerOptions } = unstable_getMiniflareWorkerOptions(join(ROOT, 'wrangler.toml'));
-  const { rootPath: _, ...settings } = workerOptions;
-  await writeFile(join(into, SETTINGS), JSON.stringify(settings));
-  return { module, options: workerOptions };
+  return builtIn(into);
 }

@@ -17,6 +17,12 @@ export interface BuiltWorker {
   readonly options: Unstable_MiniflareWorkerOptions['workerOptions'];
 }
 
+/** The Worker that is built in this folder. */
+export async function builtIn(folder: string): Promise<BuiltWorker> {
+  const options = JSON.parse(await readFile(join(folder, SETTINGS), 'utf8')) as BuiltWorker['options'];
+  return { module: join(folder, 'index.js'), options: { ...options, rootPath: folder } };
+}
+
 /** The modules of a built Worker, for Miniflare. */
 export async function modulesOf({ module }: BuiltWorker) {
   const folder = dirname(module);
