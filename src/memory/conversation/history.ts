@@ -20,9 +20,8 @@
  * call. Messages of unknown roles count as preamble and are never edited.
  */
 
-import { areSame, elementAt } from '../../lib/elements.ts';
+import { elementAt } from '../../lib/elements.ts';
 import { InvariantError } from '../../lib/invariant-error.ts';
-import { KnownStates } from './known-states.ts';
 import type { Message, ToolCall } from './message.ts';
 import { beginsAsObservation } from './refs.ts';
 import { isRemark } from './remarks.ts';
@@ -161,71 +160,34 @@ export function readHistory(
   observationPrefixes: readonly string[] = [],
   echo?: Echo,
 ): History {
-  if (echo) return readFrom(NOTHING, messages, observationPrefixes, echo).history;
-  const known = shapes.take(
-    messages,
-    ({ prefixes, idle }) =>
-      areSame(prefixes, observationPrefixes) && idle.every((index) => messages[index]?.loads === 'idle'),
-  );
-  const continued = known && readFrom(known, messages, observationPrefixes);
-  const read = continued?.isPaired ? continued : readFrom(NOTHING, messages, observationPrefixes);
-  if (read.history.bonds.length === 0) shapes.keep(messages, read.shape);
-  return read.history;
-}
-
-/** The shape of an array that an answer may follow. Longer arrays go on from there. */
-interface Shape extends Pick<History, 'turns' | 'idle' | 'requestPoints'> {
-  readonly units: readonly OpenUnit[];
-  readonly runs: readonly OpenRun[];
-  readonly prefixes: readonly string[];
-}
-
-const NOTHING: Shape = { units: [], turns: [], runs: [], idle: [], requestPoints: [], prefixes: [] };
-
-/** Of arrays without bonds. */
-const shapes = new KnownStates<Shape>();
-
-/** Reads the messages after the ones of a shape. */
-function readFrom(known: Shape, messages: readonly Message[], prefixes: readonly string[], echo?: Echo) {
-  const from = known.requestPoints.at(-1) ?? { messages: 0, units: 0, turns: 0 };
-  const reader = new Reader(known, prefixes);
-  for (let index = from.messages; index < messages.length; index++) {
-    if (!isEchoPair(echo, index)) reader.read(index, elementAt(messages, index));
+  const reader = new Reader(observationPrefixes);
+  for (const [index, message] of messages.entries()) {
+    if (!isEchoPair(echo, index)) reader.read(index, message);
     else if (index === echo?.first) reader.units.push({ ...openUnit('summary', index, 0), last: echo.last });
   }
-  const { units, asks, hosted, runs, idle, isPaired } = reader;
-  const turns = [...known.turns];
-  for (let unit = from.units; unit < units.length; unit++) if (units[unit]?.kind === 'user') turns.push(unit);
-  const points = pointsAt([...asks, messages.length], units, turns, from);
-  const requestPoints = [...known.requestPoints.slice(0, -1), ...points];
-  const history: History = {
+  const { units, asks, hosted, runs, idle } = reader;
+  const turns = units.flatMap(({ kind }, unit) => (kind === 'user' ? [unit] : []));
+  return {
     messages,
     units,
     turns,
     echo,
-    bonds: bondsOf(units, hosted, from.units),
+    bonds: bondsOf(units, hosted),
     runs: runsIn(units, runs),
     idle,
-    requestPoints,
+    requestPoints: pointsAt([...asks, messages.length], units, turns),
   };
-  // Without the messages, which keep the bytes of a body alive.
-  const shape: Shape = { units, turns, runs, idle, requestPoints, prefixes };
-  // `isPaired`: all results that were read answer calls that were read. Any other may change the
-  // units before them.
-  return { history, shape, isPaired };
 }
 
 class Reader {
-  readonly units: OpenUnit[];
+  readonly units: OpenUnit[] = [];
   /** Assistant messages that follow a user or tool message. */
   readonly asks: number[] = [];
   /** Ascending. Only the last one may still wait. */
   readonly hosted: HostedRun[] = [];
   /** Ascending. Only the last one may go on. */
-  readonly runs: OpenRun[];
-  readonly idle: number[];
-  /** Whether each result has answered a call that was read and had none. */
-  isPaired = true;
+  readonly runs: OpenRun[] = [];
+  readonly idle: number[] = [];
   private readonly prefixes: readonly string[];
   private spoke: Message['role'] | undefined;
   /** Whether nothing but user messages has come since results. */
@@ -244,15 +206,8 @@ class Reader {
   /** The units of answered calls in this turn, by id. */
   private readonly answered = new Map<string, OpenUnit>();
 
-  /** @param known an array that an answer follows */
-  constructor({ units, turns, runs, idle }: Shape, prefixes: readonly string[]) {
-    // None of them changes as long as all results are paired.
-    this.units = [...units];
-    this.runs = [...runs];
-    this.idle = [...idle];
-    this.asked = units[turns.at(-1) ?? -1];
+  constructor(prefixes: readonly string[]) {
     this.prefixes = prefixes;
-    if (units.length > 0) this.spoke = 'tool';
   }
 
   read(index: number, message: Message): void {
@@ -315,7 +270,6 @@ class Reader {
   private result(index: number, message: Message): void {
     const id = message.answers ?? '';
     const pair = this.waiting.get(id)?.pop();
-    if (!pair) this.isPaired = false;
     const called = pair?.unit ?? this.answered.get(id);
     if (!called) {
       this.units.push(openUnit('orphan', index, 0));
@@ -391,16 +345,15 @@ function runsIn(units: readonly OpenUnit[], runs: readonly OpenRun[]): Run[] {
   });
 }
 
-/** The units with late or missing results. @param from the units before it have none */
-function bondsOf(units: readonly OpenUnit[], hosted: readonly HostedRun[], from: number): Bond[] {
+/** The units with late or missing results. */
+function bondsOf(units: readonly OpenUnit[], hosted: readonly HostedRun[]): Bond[] {
   const indices = new Map<OpenUnit, number>();
   for (const [index, unit] of units.entries()) if (unit.kind === 'late') indices.set(unit, index);
   const ofHosted = hosted.length === 0 ? [] : bondsOfHosted(units, hosted);
   const inRun = new Set(
     ofHosted.flatMap(({ caller, results }) => [caller, ...results.map(({ unit }) => unit)]),
   );
-  const ofCalls = units.slice(from).flatMap(({ late = [], unanswered, loads = false }, index) => {
-    const caller = from + index;
+  const ofCalls = units.flatMap(({ late = [], unanswered, loads = false }, caller) => {
     const open = unanswered > 0 || (loads && !inRun.has(caller));
     if (late.length === 0 && !open) return [];
     const results = late.map(({ unit, ...result }) => ({ ...result, unit: indices.get(unit) ?? caller }));
@@ -485,20 +438,10 @@ function isObservation(message: Message, prefixes: readonly string[]): boolean {
   return beginsAsObservation(text) || prefixes.some((prefix) => text.startsWith(prefix));
 }
 
-/**
- * The points at which a request was or is made.
- *
- * @param ends ascending
- * @param from an earlier point
- */
-function pointsAt(
-  ends: readonly number[],
-  units: readonly Unit[],
-  turns: readonly number[],
-  from: RequestPoint,
-): RequestPoint[] {
-  let unit = from.units;
-  let turn = from.turns;
+/** The points at which a request was or is made. @param ends ascending */
+function pointsAt(ends: readonly number[], units: readonly Unit[], turns: readonly number[]): RequestPoint[] {
+  let unit = 0;
+  let turn = 0;
   return ends.map((end) => {
     while (unit < units.length && (units[unit]?.first ?? end) < end) unit++;
     while (turn < turns.length && (turns[turn] ?? unit) < unit) turn++;
