@@ -4,10 +4,8 @@
  */
 import { elementAt } from '../../lib/elements.ts';
 import type { Output } from '../conversation/history.ts';
-import { KnownStates } from '../conversation/known-states.ts';
 import { type CompactContext, contentName, outputRef, ownMarkerRef } from './compact.ts';
 import type { MarkerReason } from './placeholder.ts';
-import { isSame, type RemovalSettings } from './removal.ts';
 
 /** The names of the tool with which a model fetches removed contents. */
 export const FETCH_NAMES = ['retrieve_ref', 'precis_retrieve_ref'] as const;
@@ -39,19 +37,11 @@ export interface Repeats {
   readonly recalls: ReadonlyMap<number, Recall>;
 }
 
-/** What was read of arrays, with the settings that it depends on. */
-const known = new KnownStates<ReadOutputs>();
-
-/** Linear in the number of outputs that the isolate has not seen in such an array. */
+/** Linear in the number of outputs. */
 export function repeatsIn(context: CompactContext): Repeats {
-  const { settings, history } = context;
-  const { messages, units, echo } = history;
-  const before = echo ? undefined : known.take(messages, (one) => isSame(one.settings, settings));
-  const read = before ?? new ReadOutputs(settings);
-  for (const { first, outputs } of units.slice(read.units))
+  const read = new ReadOutputs();
+  for (const { first, outputs } of context.history.units)
     for (const output of outputs) read.next(output, first, context);
-  read.units = units.length;
-  if (!echo) known.keep(messages, read);
   return read;
 }
 
@@ -59,17 +49,10 @@ export function repeatsIn(context: CompactContext): Repeats {
 class ReadOutputs implements Repeats {
   readonly repeats = new Map<number, Repeat>();
   readonly recalls = new Map<number, Recall>();
-  /** The number of units. */
-  units = 0;
-  readonly settings: RemovalSettings;
   /** The newest output of each content. */
   private readonly contents = new Map<string, number>();
-  /** The same of each call, by name and arguments: an isolate keeps their strings. */
+  /** The same of each call, by name and arguments. */
   private readonly calls = new Map<string, Map<string, CalledOutput>>();
-
-  constructor(settings: RemovalSettings) {
-    this.settings = settings;
-  }
 
   /** @param asked the message with the call */
   next(output: Output, asked: number, context: CompactContext): void {
