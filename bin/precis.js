@@ -40,7 +40,7 @@ verify  Whether a receipt is right. OPENAI_API_KEY is the key that the request w
 why     Why a request was shortened, or was not: its id is the answer's x-request-id or
         request-id. Without an id it is the newest one, of the conversation or of all.
         OPENAI_API_KEY is the key that the request was made with.
-        Exit status: 0 found, 1 it has no event, or no longer.
+        Exit status: 0 found, 1 it has no event, or one that is no longer kept.
 doctor  What is wrong with a deployment, and what to do. PRECIS_ADMIN_TOKEN is the deployment's
         ADMIN_TOKEN, OPENAI_API_KEY a caller's key; without them it sees less.
         Exit status: 0 nothing fails, 1 something does.

@@ -62,7 +62,7 @@ export const MISSES: Readonly<Record<MissCause, Words>> = {
     'Let Precis set marks (`cache_marks: "auto"`), or set one there, too.',
   ],
   vendor: [
-    'Nothing has changed as far as Precis knows, but the vendor did not read it.',
+    'Nothing has changed as far as Precis knows, but the vendor did not use its cache.',
     'Send a `prompt_cache_key`, or fewer parallel requests at the beginning; else nothing.',
   ],
   unknown: [

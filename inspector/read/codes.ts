@@ -45,7 +45,7 @@ export const CAUSE_LABELS: Labels<MissCause> = {
   lifetime: 'the pause was longer than the cache lasts',
   short: 'the prompt is too short for the cache',
   mark: 'no cache breakpoint reaches back far enough',
-  vendor: 'the provider did not read it',
+  vendor: 'the provider did not use its cache',
   unknown: 'no cause is known',
 };
 

@@ -73,8 +73,27 @@ export function missSentence({ cache_miss: miss }: Pick<RunEvent, 'cache_miss'>)
   return `${count(miss.tokens)} tokens were not read from the cache${cost}, because ${causeWords(miss)}.`;
 }
 
+type Missed = StatsByDay['total']['missed'];
+
+/** The misses of requests by cause, the dearest first. */
+export function missesOf(events: readonly Pick<RunEvent, 'cache_miss'>[]): Missed {
+  const sums = new Map<string, Missed[number]>();
+  for (const { cache_miss: miss } of events) {
+    if (!miss) continue;
+    const { cause } = miss;
+    const { requests, tokens, amount } = sums.get(cause) ?? { requests: 0, tokens: 0, amount: null };
+    sums.set(cause, {
+      cause,
+      requests: requests + 1,
+      tokens: tokens + miss.tokens,
+      amount: miss.amount === null ? amount : (amount ?? 0) + miss.amount,
+    });
+  }
+  return [...sums.values()].sort((a, b) => (b.amount ?? -1) - (a.amount ?? -1) || b.tokens - a.tokens);
+}
+
 /** What all misses have cost, and the dearest cause; undefined if there are none. */
-export function missedSentence([first, ...others]: StatsByDay['total']['missed']): string | undefined {
+export function missedSentence([first, ...others]: Missed): string | undefined {
   if (!first) return undefined;
   const all = [first, ...others];
   const sum = all.reduce((known, { amount }) => known + (amount ?? 0), 0);

@@ -7,7 +7,7 @@ import { alike, count, digitsOf, dollars, exactDollars, share, short } from '../
 import { Term } from '../parts/term.tsx';
 import { Word } from '../parts/text.tsx';
 import { amountsOf, inDollars, netOfSums, potentialSums, whyUnknown } from '../read/money.ts';
-import { compactedWords } from '../read/request-words.ts';
+import { compactedWords, missedSentence, missesOf } from '../read/request-words.ts';
 import { comparedWith, type WaterfallStep, waterfallOf } from '../read/savings.ts';
 import { type SentSums, sentSums } from '../read/sent.ts';
 
@@ -16,10 +16,12 @@ export function ConversationHead({ recorded }: { readonly recorded: Recorded }) 
   const observed = events.filter((event) => event.observed);
   const steps = waterfallOf(amountsOf(page));
   const isAlone = observed.length === events.length;
+  const misses = missedSentence(missesOf(events));
   return (
     <section class={isAlone ? 'head observed' : 'head'} aria-label="What it has cost">
       {observed.length > 0 && <Observed observed={observed} isAlone={isAlone} />}
       {!isAlone && <Paid recorded={recorded} />}
+      {misses && <p class="note">{misses}</p>}
       <Facts events={events} />
       {!isAlone && steps && steps[0]?.amount !== steps.at(-1)?.amount && <Waterfall steps={steps} />}
     </section>

@@ -216,5 +216,6 @@ function Requests({ recorded, named, isReading }: RequestsProps) {
 
 /** How the sum of the requests comes to the savings of the whole conversation. */
 function apartWords({ price, net }: { readonly price: number; readonly net: number }): string {
-  return `The sum less ${dollars(inDollars(price))} for summaries that no request waited for: ${dollars(inDollars(net))} saved in all.`;
+  const done = net < 0 ? 'lost' : 'saved';
+  return `The sum less ${dollars(inDollars(price))} for summaries that no request waited for: ${dollars(inDollars(Math.abs(net)))} ${done} in all.`;
 }

@@ -67,7 +67,7 @@ export const ERRORS = {
     'A compaction item is damaged, belongs to another caller, or was made by the other API.',
   ),
   conversation_not_found: invalid(404, "Nothing is stored for this conversation, or in this user's memory."),
-  request_not_found: invalid(404, 'The conversation has no event of this request, or no longer.'),
+  request_not_found: invalid(404, 'The conversation has no event of this request, or no longer keeps it.'),
   block_not_found: invalid(404, 'There is no memory block with this label, or not in this version.'),
   // Not 409, which clients try again by themselves.
   block_changed: invalid(412, 'The memory block has a different version than the change expects.'),

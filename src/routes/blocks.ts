@@ -142,7 +142,7 @@ function notFound(label: string, version: number | undefined): ApiError {
     ? new ApiError('block_not_found', `This key has no memory block '${label}'.`, 'label')
     : new ApiError(
         'block_not_found',
-        `The memory block '${label}' has no version ${version}, or no longer.`,
+        `The memory block '${label}' has no version ${version}, or no longer keeps it.`,
         'version',
       );
 }

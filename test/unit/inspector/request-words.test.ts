@@ -10,6 +10,7 @@ import {
   droppedSentence,
   failureSentence,
   missedSentence,
+  missesOf,
   missSentence,
   moneySentence,
 } from '../../../inspector/read/request-words.ts';
@@ -57,8 +58,19 @@ describe('what was missed in some days', () => {
     expect([[tools, unpriced], [tools], [unpriced], []].map(missedSentence)).toEqual([
       '32,000 tokens were not read from the cache, which cost $0.05, mostly because the client sent other tools.',
       '30,000 tokens were not read from the cache, which cost $0.05, because the client sent other tools.',
-      '2,000 tokens were not read from the cache, because the provider did not read it.',
+      '2,000 tokens were not read from the cache, because the provider did not use its cache.',
       undefined,
+    ]);
+  });
+
+  it('is summed up by cause for a conversation, the dearest first', () => {
+    const missed = (cause: 'tools' | 'vendor', tokens: number, amount: number | null) =>
+      event({ cache_miss: { cause, by: 'precis', tokens, amount } });
+    const events = [missed('vendor', 500, 1), missed('tools', 10, null), missed('vendor', 500, null)];
+
+    expect(missesOf([...events, missed('tools', 20, 3), event({})])).toEqual([
+      { cause: 'tools', requests: 2, tokens: 30, amount: 3 },
+      { cause: 'vendor', requests: 2, tokens: 1_000, amount: 1 },
     ]);
   });
 });
