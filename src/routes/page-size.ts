@@ -1,4 +1,5 @@
-/** What a query says of a list: how many (a page's size, days, tenants), and from where. */
+/** What a query says: of a list how many (a page's size, days, tenants), and from where. */
+import { hintFor, quote } from '../memory/strategy/hint.ts';
 import { type ApiError, invalid } from '../request/errors.ts';
 
 export interface PageSizes {
@@ -18,6 +19,23 @@ export function countIn({ req }: Asked, name: string, { usual, largest }: PageSi
   const size = text.length <= String(largest).length && /^\d+$/.test(text) ? Number(text) : 0;
   if (size >= 1 && size <= largest) return size;
   throw invalid(name, `${name} must be a number from 1 to ${largest}.`);
+}
+
+/**
+ * For a query that would do more without one of its parameters.
+ *
+ * @param of what they are parameters of
+ * @throws ApiError that names one that is spelled wrong, and the nearest
+ */
+export function checkParameters(
+  { req }: { readonly req: { query(): Record<string, string> } },
+  known: readonly string[],
+  of: string,
+): void {
+  const unknown = Object.keys(req.query()).find((name) => !known.includes(name));
+  if (unknown === undefined) return;
+  const hint = hintFor(unknown, known, 'they');
+  throw invalid(unknown, `${quote(unknown)} is not a parameter of ${of}; ${hint}.`);
 }
 
 /** The parts of the cursor, if it has this form; undefined on the first page. @throws ApiError */

@@ -1,8 +1,7 @@
 /** `/v1/refs`: reads, lists and deletes removed content (docs/design.md#5-routes). */
 import { secondsOf } from '../lib/utc-time.ts';
 import { REF_PATTERN } from '../memory/conversation/refs.ts';
-import { hintFor, quote } from '../memory/strategy/hint.ts';
-import { ApiError, invalid } from '../request/errors.ts';
+import { ApiError } from '../request/errors.ts';
 import { shelfOf } from '../request/shelf.ts';
 import {
   type Answer,
@@ -16,7 +15,7 @@ import { type RefStore, storesOf, storesWith } from '../storage/refs/store.ts';
 import type { Metadata, Opened } from '../tenant/envelope.ts';
 import { type Tenant, tenantsOf } from '../tenant/identity.ts';
 import { type RouteContext, verifiedTenant } from './context.ts';
-import { countIn, otherCursor, type PageSizes } from './page-size.ts';
+import { checkParameters, countIn, otherCursor, type PageSizes } from './page-size.ts';
 import { deleted, deletion, stored } from './stored.ts';
 
 const PAGE: PageSizes = { usual: 100, largest: 1000 };
@@ -25,7 +24,8 @@ const PAGE: PageSizes = { usual: 100, largest: 1000 };
 export async function getRef(c: RouteContext): Promise<Response> {
   const { tenant, ref, services } = await target(c, 'read');
   const shelf = shelfOf(tenant, services, (work) => c.executionCtx.waitUntil(work));
-  checkParameters(c);
+  // One that is spelled wrong would answer with the whole content.
+  checkParameters(c, QUERY_PARAMETERS, 'a ref');
   const query = parseQuery((name) => c.req.query(name));
   if (!query.ok) throw queryError(query.reason);
   if (!shelf.owns(ref)) {
@@ -123,14 +123,6 @@ async function target(c: RouteContext, use: 'read' | 'change') {
       'ref',
     );
   return { services, tenant, ref };
-}
-
-/** A parameter that is spelled wrong would answer with the whole content. @throws ApiError */
-function checkParameters(c: RouteContext): void {
-  const unknown = Object.keys(c.req.query()).find((name) => !QUERY_PARAMETERS.includes(name));
-  if (unknown === undefined) return;
-  const hint = hintFor(unknown, QUERY_PARAMETERS, 'they');
-  throw invalid(unknown, `${quote(unknown)} is not a parameter of a ref; ${hint}.`);
 }
 
 /** Callers can't distinguish a forged ref from a missing one. */

@@ -121,6 +121,31 @@ describe('deleting a conversation', () => {
   });
 });
 
+describe('a change of a conversation', () => {
+  it.each(['DELETE', 'PATCH', 'PUT'])(
+    'by %s is refused where a parameter is spelled wrong',
+    async (method) => {
+      const app = startApp(watchedBucket().bucket);
+      const id = `without a user ${method}`;
+      await app.request(pathOf(id), { method: 'PATCH', body: '{"mode":"compact"}' });
+
+      const body = method === 'DELETE' ? {} : { body: '{"mode":"trim"}' };
+      const refused = await app.request(`${pathOf(id)}?usr=ann`, { method, ...body });
+
+      expect(refused.status).toBe(400);
+      expect(await refused.json()).toMatchObject({
+        error: {
+          message: "'usr' is not a parameter of a conversation; the nearest known one is 'user'.",
+          param: 'usr',
+        },
+      });
+      expect(await (await app.request(pathOf(id))).json()).toMatchObject({
+        memory_strategy: { mode: 'compact' },
+      });
+    },
+  );
+});
+
 describe('settings that the deployment no longer offers', () => {
   it('give way to the lower levels, with a warning, and are kept', async () => {
     const { id, app, ask, objects, watched } = start(undefined, { SUMMARIZER_MODELS: 'a-large-model' });
