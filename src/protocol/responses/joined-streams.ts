@@ -34,7 +34,7 @@ import { ItemSorter, turnOf } from './calls.ts';
 import { FAILED } from './failed.ts';
 import { isEncrypted, withMark, withoutEncrypted } from './reasoning.ts';
 import { type Changes, changedEvent } from './splices.ts';
-import { isError } from './stream.ts';
+import { isError, lastEvent } from './stream.ts';
 import {
   IN_PROGRESS,
   type ItemState,
@@ -45,7 +45,6 @@ import {
   StreamItems,
 } from './stream-items.ts';
 
-const ENDS = new Set(['response.completed', 'response.incomplete', FAILED]);
 const ARGUMENTS_DONE = 'response.function_call_arguments.done';
 
 /** Events of a text. They may come without an item, and are never a call. */
@@ -139,7 +138,7 @@ export class JoinedResponsesStreams extends WaitingStreams<StreamEvent, ItemSort
     const { type, fields } = event;
     const item = asObject(fields.item);
     if (type.startsWith('response.output_item.')) this.scout.next(item);
-    if (ENDS.has(type)) return [...this.settled(this.isTurnBy(event)), ...this.taken(event)];
+    if (isEnd(event)) return [...this.settled(this.isTurnBy(event)), ...this.taken(event)];
     if (this.hasFailed || this.scout.isCallers)
       return [...this.settled(this.scout.isOurs), ...this.taken(event)];
     const waits = this.waiting.length > 0 || item.type === 'message' || OF_TEXT.test(type);
@@ -150,7 +149,7 @@ export class JoinedResponsesStreams extends WaitingStreams<StreamEvent, ItemSort
 
   /** Whether an answer with waiting events is answered here. @param end its last event */
   private isTurnBy(end: StreamEvent): boolean {
-    if (end.type !== 'response.completed') return false;
+    if (!isCompleted(end)) return false;
     const items = asObjects(asObject(end.fields.response).output);
     return items.length > 0 ? this.newSorter().areOurs(items) : this.scout.isOurs;
   }
@@ -162,7 +161,7 @@ export class JoinedResponsesStreams extends WaitingStreams<StreamEvent, ItemSort
       this.isUnstored = this.store === false;
     }
     if (OPENS.has(event.type) && this.isLater && this.isOpen) return [];
-    if (ENDS.has(event.type)) return this.last(event);
+    if (isEnd(event)) return this.last(event);
     if (this.items.isAbout(event)) return this.ofItem(event);
     // An error ends the stream, so what waits goes first. Other events without an item are held
     // with the opening ones.
@@ -318,7 +317,7 @@ export class JoinedResponsesStreams extends WaitingStreams<StreamEvent, ItemSort
       // The upstream did not end the item, but it has ended the answer.
       if (!state.done && this.sorter.calls(state.added)) state.done = state.added;
     }
-    if (this.sorter.isOurs && event.type === 'response.completed') {
+    if (this.sorter.isOurs && isCompleted(event)) {
       this.isThrough = true;
       return [...frames, ...this.drop()];
     }
@@ -383,6 +382,16 @@ export class JoinedResponsesStreams extends WaitingStreams<StreamEvent, ItemSort
     this.sequence = number + 1;
     return number;
   }
+}
+
+function isEnd({ type, frame }: StreamEvent): boolean {
+  return type !== 'error' && lastEvent(frame) !== undefined;
+}
+
+/** Whether it ends a complete response. `response.done` ends any: its status says how. */
+function isCompleted({ type, fields }: StreamEvent): boolean {
+  const { status = 'completed' } = asObject(fields.response);
+  return type === 'response.completed' || (type === 'response.done' && status === 'completed');
 }
 
 function changed<Value>(before: unknown, now: Value): Value | undefined {

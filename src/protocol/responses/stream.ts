@@ -26,9 +26,13 @@ import { IN_PROGRESS, OPENS } from './stream-items.ts';
 
 /**
  * Events that end a stream (https://platform.openai.com/docs/api-reference/responses-streaming).
- * Data that matches is parsed to make sure.
+ * Some backends end it with `response.done` (https://github.com/decolua/9router/pull/2142). Data
+ * that matches is parsed to make sure.
  */
-export const LAST = /"(?:response\.(?:completed|incomplete|failed)|error)"/;
+export const LAST = /"(?:response\.(?:completed|done|incomplete|cancell?ed|failed)|error)"/;
+
+/** Last events after which there is no answer to rely on. */
+const BROKEN = /^(?:response\.(?:cancell?ed|failed)|error)$/;
 const SEQUENCE_NUMBER = /"sequence_number"\s*:\s*(\d+)/;
 /** Matches only frames whose data has a sequence number. */
 const NUMBERED = /^data:[^\r\n]*"sequence_number":\d/m;
@@ -89,7 +93,7 @@ export class ResponsesStream implements AnswerStream {
     const rewordedData = reworded(frame, this.reword);
     if (type !== undefined) {
       this.isOver = true;
-      this.isWhole ||= type !== FAILED && type !== 'error';
+      this.isWhole ||= !BROKEN.test(type);
       if (this.report && type !== 'error')
         return [Frame.of(withReport(rewordedData ?? data, this.report()), type)];
     }

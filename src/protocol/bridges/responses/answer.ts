@@ -44,7 +44,7 @@ export class ResponseFeed extends AnswerFeed {
     const response = asObject(event.response);
     if (isError(event)) this.fail(...failureIn(event));
     else if (lastEvent(frame)) {
-      const status = type.slice('response.'.length);
+      const status = type.slice('response.'.length).replace('done', 'completed');
       const isWorse = status === 'completed' && WORSE.has(response.status);
       this.ended(isWorse ? response : { ...response, status });
     } else if (OPENS.has(type)) {

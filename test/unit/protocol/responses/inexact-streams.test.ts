@@ -98,6 +98,20 @@ describe('upstreams that are less exact', () => {
     expect(response).toMatchObject({ id: 'a', output: [says('So.')] });
   });
 
+  // https://github.com/decolua/9router/pull/2142
+  it('may end with `response.done`, which has the status', () => {
+    const done = (id: string, status: string, ...output: Json[]) => ({
+      type: 'response.done',
+      response: { id, status, output },
+    });
+    const { turns, response } = reported([
+      [created('a'), done('a', 'completed', calls('1'))],
+      [created('b'), done('b', 'completed', says('End.'))],
+    ]);
+    expect([turns.length, response]).toMatchObject([1, { id: 'b', output: [says('End.')] }]);
+    expect(reported([[created('a'), done('a', 'cancelled', calls('1'))]]).turns).toEqual([]);
+  });
+
   it('may leave the status of a body out', () => {
     const bodies = responsesFormat.joinBodies(OURS, () => true);
     const taken = bodies.take(encoder.encode(JSON.stringify({ id: 'resp_1', output: [calls('1')] })));

@@ -76,6 +76,26 @@ describe('a sign of life in a response', () => {
   });
 });
 
+describe('the end of a response', () => {
+  // https://github.com/Wei-Shaw/sub2api/issues/1322
+  it.each([
+    ['response.completed', true],
+    ['response.done', true],
+    ['response.incomplete', true],
+    ['response.cancelled', false],
+    ['response.canceled', false],
+    ['response.failed', false],
+  ])('may be %s', (type, isWhole) => {
+    const { pipeline, text } = streamAfter(
+      [...OPENING, `data: ${JSON.stringify({ type, response: {} })}\n\n`],
+      {},
+      true,
+    );
+    expect([pipeline.isOver, pipeline.isWhole, pipeline.end().complete]).toEqual([true, isWhole, true]);
+    expect(framesOf(text).at(-1)).toMatchObject({ type, response: { memory: { mode: 'none' } } });
+  });
+});
+
 describe('an error in a response that may fail', () => {
   const form = { failsAsAnswer: true };
 

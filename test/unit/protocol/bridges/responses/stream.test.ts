@@ -341,6 +341,8 @@ describe('the end of a stream', () => {
   it.each<[what: string, event: Json, finish: string]>([
     ['by its event', { type: 'response.incomplete', response: { status: 'completed' } }, 'length'],
     ['by its response', { type: 'response.completed', response: { status: 'incomplete' } }, 'length'],
+    ['by `response.done`', { type: 'response.done', response: { status: 'incomplete' } }, 'length'],
+    ['as complete by `response.done`', { type: 'response.done', response: HEAD }, 'stop'],
     ['not by the status that it began with', completed([], { status: 'in_progress' }), 'stop'],
   ])('is cut short %s', (_, event, finish) => {
     const { chunks, kept } = streamed([CREATED, text(0, 'A'), done(0, message('A')), event]);
