@@ -197,3 +197,10 @@ export function isAnthropic(baseUrl: string): boolean {
 export function isOpenAi(baseUrl: string): boolean {
   return OPENAI_HOST.test(serverOf(baseUrl));
 }
+
+/** OpenRouter, also of a region. */
+const OPENROUTER_HOST = /^(?:.+\.)?openrouter\.ai$/;
+
+export function isOpenRouter(baseUrl: string): boolean {
+  return OPENROUTER_HOST.test(serverOf(baseUrl));
+}

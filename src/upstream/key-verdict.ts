@@ -3,12 +3,11 @@
  * anybody, for the key itself.
  */
 import { baseUrlOf, type Config } from '../config.ts';
-import { serverOf } from '../lib/request-url.ts';
 import { errorFields, type Log } from '../log.ts';
 import type { Tenant } from '../tenant/identity.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
 import type { AcceptedKeys, Answered, Verdict } from './acceptance.ts';
-import { isLookedAt, replaceKey, type UpstreamApi } from './api.ts';
+import { isLookedAt, isOpenRouter, replaceKey, type UpstreamApi } from './api.ts';
 import { otherKeys, withoutKeys } from './credentials.ts';
 import { fetchUpstream } from './fetch.ts';
 import { ownCallHeaders, upstreamUrl } from './request.ts';
@@ -80,15 +79,13 @@ export async function verdictOn(
 }
 
 /**
- * Servers that list their models to anybody, and whose list says nothing about a key. OpenRouter
- * says who has a key, and takes it as a bearer there
+ * What is asked about a key: a path that an upstream answers to none that it does not accept.
+ * OpenRouter lists its models to anybody, so its list says nothing about a key. It says who has a
+ * key, and takes it as a bearer there
  * (https://openrouter.ai/docs/api/api-reference/api-keys/get-current-key).
  */
-const OPEN_LISTS = /^(?:.+\.)?openrouter\.ai$/;
-
-/** What is asked about a key: a path that an upstream answers to none that it does not accept. */
 export function keyPathOf(baseUrl: string): '/models' | '/key' {
-  return OPEN_LISTS.test(serverOf(baseUrl)) ? '/key' : '/models';
+  return isOpenRouter(baseUrl) ? '/key' : '/models';
 }
 
 const UNASKED =

@@ -10,6 +10,7 @@ import type { Additions, ModelRequest } from '../../protocol/model-request.ts';
 import type { Call } from '../../request/call.ts';
 import { isRefused, noteRefused } from '../../request/model-refusals.ts';
 import { marksMessages } from '../../request/prompt-cache.ts';
+import { isOpenRouter } from '../../upstream/api.ts';
 import { termsFor } from '../../view/made-before.ts';
 import type { BodyOf, BodyPart, Retry } from './retry.ts';
 
@@ -30,11 +31,13 @@ export function marksOf(request: ModelRequest, strategy: MemoryStrategy, tables:
 
 /**
  * Whether Precis asks for a stream's usage where its caller does not, so that the request has a
- * bill; the caller's stream is as if nobody had asked.
+ * bill; the caller's stream is as if nobody had asked. OpenRouter reports it to all, with the cost,
+ * so its callers keep it (https://openrouter.ai/docs/use-cases/usage-accounting).
  *
  * @param isRead whether a listener reads it
  */
 export function asksUsage({ request, chosen, scope }: Call, isRead: boolean): boolean {
+  if (isOpenRouter(scope.services.config.upstreamBaseUrl)) return false;
   const isWanted = isRead || scope.spending !== undefined;
   if (!isWanted || passesThrough(chosen.strategy) || !request.hidesUsage) return false;
   return !isRefused('usage', request, scope);

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { marksOf } from '../../../../src/answer/retries/own-fields.ts';
+import { asksUsage, marksOf } from '../../../../src/answer/retries/own-fields.ts';
 import { readChatRequest } from '../../../../src/protocol/chat/request.ts';
 import { readResponsesRequest } from '../../../../src/protocol/responses/request.ts';
+import type { Call } from '../../../../src/request/call.ts';
 import { strategyOf } from '../../../support/laws/view-of.ts';
 import { LONG, MARK, read, text, user } from '../../protocol/messages/edited.ts';
 
@@ -85,5 +86,19 @@ describe('Precis’s marks', () => {
       const marks = marksOf(request(), strategyOf({ mode: 'auto', cache_marks }), TABLES);
       expect(marks).toEqual({ losesMarks: cache_marks === 'off' });
     }
+  });
+});
+
+describe('the usage of a stream', () => {
+  // https://openrouter.ai/docs/use-cases/usage-accounting
+  it('is not asked for, and so not hidden, where the upstream reports it to all', () => {
+    const memory = { of: () => ({ of: () => ({ get: () => undefined }) }) };
+    const asks = (upstreamBaseUrl: string): boolean => {
+      const scope = { caller: {}, services: { memory, config: { upstreamBaseUrl } } };
+      const call = { request: chat({ model: 'gpt-5.5', stream: true }), chosen: { strategy: AUTO }, scope };
+      return asksUsage(call as unknown as Call, true);
+    };
+    expect(asks('https://openrouter.ai/api/v1')).toBe(false);
+    expect(asks('https://api.openai.com/v1')).toBe(true);
   });
 });
