@@ -20,6 +20,19 @@ export function textOfResult(result: ToolResult): string {
   return typeof result === 'string' ? result : result.text;
 }
 
+/** The words of vendors and gateways for an answer that may lack its end, or was taken back. */
+const CUT =
+  /length|max|context|filter|safe|sensitive|error|fail|resource|abort|cancel|recit|block|prohibit|spii|malform|refus|time|limit|repet|interrupt|incomplete|trunc/i;
+
+/**
+ * Whether an answer is complete, and its calls are too, by a reason that says why it has ended. A
+ * word that nobody knows says so: if calls of Precis's were not answered then, they would be
+ * dropped, and the answer would be empty.
+ */
+export function isComplete(reason: unknown): boolean {
+  return typeof reason === 'string' && reason !== '' && !CUT.test(reason);
+}
+
 /** An answer whose calls are all answered here. */
 export interface ToolTurn {
   /** The messages or items to send back, with only the calls that are answered here. */

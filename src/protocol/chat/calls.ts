@@ -2,23 +2,15 @@
 import { hash } from 'node:crypto';
 import { elementAt, wordsOf } from '../../lib/elements.ts';
 import { asObject, asString, type JsonObject, parseObject } from '../../lib/json.ts';
-import { type ToolResult, type ToolTurn, textOfResult } from '../answers/tool-turn.ts';
+import { isComplete, type ToolResult, type ToolTurn, textOfResult } from '../answers/tool-turn.ts';
 import { inputText } from '../call-input.ts';
 import { appendTo, type LongerBody } from '../tools.ts';
 import { isThinkingList, PROVIDER_FIELDS, REASONING_CONTENT, THINKING_BLOCKS } from './reasoning.ts';
 import { addedParts, addPieces } from './thinking-pieces.ts';
 
-/** The last three are Together's, and Anthropic's where a gateway does not translate them. */
-const WHOLE = wordsOf('tool_calls stop function_call eos end_turn tool_use');
-
-/** Whether a message with this finish reason is complete, so that its calls are too. */
-export function isWhole(finishReason: unknown): boolean {
-  return WHOLE.has(asString(finishReason).toLowerCase());
-}
-
 /** Whether callers append a message with this finish reason to their array unchanged. */
 export function isSaid(finishReason: unknown): boolean {
-  return isWhole(finishReason) || finishReason === 'length';
+  return isComplete(finishReason) || finishReason === 'length';
 }
 
 /** A call in a message, or a piece of one in a stream. */

@@ -6,7 +6,7 @@
 import { asList, asObject, isObject, type JsonObject, parseJson } from '../../lib/json.ts';
 import type { JoinedBodies, SaidAnswer } from '../answers/answer-format.ts';
 import { CountedAnswers } from '../answers/joined-answers.ts';
-import type { ToolTurn } from '../answers/tool-turn.ts';
+import { isComplete, type ToolTurn } from '../answers/tool-turn.ts';
 import { CHAT_USAGE, type Usage, UsageTally } from '../answers/usage.ts';
 import { holdsError } from './answer-error.ts';
 import {
@@ -14,7 +14,6 @@ import {
   GatheredMessage,
   isOtherCall,
   isSaid,
-  isWhole,
   NOTHING_SAID,
   nameOf,
   turnOf,
@@ -66,7 +65,7 @@ export class JoinedChatBodies extends CountedAnswers implements JoinedBodies {
     const ours = readable.filter((call) => !isOtherCall(call) && this.names.has(nameOf(call)));
     const decides = ours.length > 0 && ours[0] === readable[0] && this.mayAnswer();
     // Some upstreams give no reason.
-    if (decides && isWhole(choice.finish_reason || 'stop') && !hasFailed) {
+    if (decides && isComplete(choice.finish_reason || 'stop') && !hasFailed) {
       const words = this.form.isJson ? withoutWords(message) : message;
       this.add(this.signs ? words : withoutBlocks(words));
       if (!this.form.isJson) this.addLogprobs(choice);
@@ -119,7 +118,7 @@ export class JoinedChatBodies extends CountedAnswers implements JoinedBodies {
       ...(calls.length > 0 ? { tool_calls: calls } : {}),
     };
     if (calls.length === 0 && (answer.content ?? null) === null) Object.assign(answer, NOTHING_SAID);
-    const stops = calls.length === 0 && isWhole(choice.finish_reason);
+    const stops = calls.length === 0 && isComplete(choice.finish_reason);
     const finish_reason = stops ? 'stop' : choice.finish_reason;
     return {
       ...last,

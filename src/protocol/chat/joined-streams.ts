@@ -22,7 +22,7 @@ import { asList, asObject, isObject, type JsonObject, parseObject } from '../../
 import type { JoinedStreams, SaidAnswer } from '../answers/answer-format.ts';
 import { CountedAnswers } from '../answers/joined-answers.ts';
 import { Frame } from '../answers/sse.ts';
-import type { ToolTurn } from '../answers/tool-turn.ts';
+import { isComplete, type ToolTurn } from '../answers/tool-turn.ts';
 import { CHAT_USAGE, type Usage, UsageTally } from '../answers/usage.ts';
 import { holdsError, mayHoldError } from './answer-error.ts';
 import {
@@ -31,7 +31,6 @@ import {
   GatheredMessage,
   isOtherCall,
   isSaid,
-  isWhole,
   joined,
   NOTHING_SAID,
   nameOf,
@@ -201,7 +200,7 @@ export class JoinedChatStreams extends CountedAnswers implements JoinedStreams {
   }
 
   private get isTurn(): boolean {
-    return this.decided === 'ours' && isWhole(this.finish) && !this.hasFailed;
+    return this.decided === 'ours' && isComplete(this.finish) && !this.hasFailed;
   }
 
   /** A chunk with an error. It has no pieces of calls that the caller does not see. */
@@ -257,7 +256,7 @@ export class JoinedChatStreams extends CountedAnswers implements JoinedStreams {
   /** The caller's finish reason. It is `stop` if all calls of the answer were dropped. */
   private callerFinish(finish: string): string | null {
     if (this.isTurn) return null;
-    return this.hasDroppedAll && isWhole(finish) ? 'stop' : finish;
+    return this.hasDroppedAll && isComplete(finish) ? 'stop' : finish;
   }
 
   /** Whether the answer has calls, and none is shown. In earlier answers none ever is. */

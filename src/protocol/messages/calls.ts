@@ -2,7 +2,7 @@
 import { elementAt } from '../../lib/elements.ts';
 import { asObject, asString, isObject, type JsonObject, parseObject } from '../../lib/json.ts';
 import { CallSorter } from '../answers/joined-answers.ts';
-import type { ToolResult, ToolTurn } from '../answers/tool-turn.ts';
+import { isComplete, type ToolResult, type ToolTurn } from '../answers/tool-turn.ts';
 import { isThinking } from '../chat/reasoning.ts';
 import type { Media } from '../held-media.ts';
 import { levels } from '../json/outline.ts';
@@ -10,17 +10,15 @@ import { scanObject, valueIn, withMembers } from '../json/spans.ts';
 import { appendTo, type LongerBody } from '../tools.ts';
 import { type AnswerBlock, isBlank, waitsForCaller } from './answer-blocks.ts';
 
-const WHOLE = new Set<unknown>(['tool_use', 'end_turn', 'stop_sequence']);
+/** The turn goes on when its caller sends the message back unchanged. */
+const PAUSED = 'pause_turn';
 
 /** Whether a message with this stop reason is complete, so that its calls are too. */
 export function isWhole(stopReason: unknown): boolean {
-  return WHOLE.has(stopReason);
+  return stopReason !== PAUSED && stopReason !== 'compaction' && isComplete(stopReason);
 }
 
 const CUT = new Set<unknown>(['max_tokens', 'model_context_window_exceeded']);
-
-/** The turn goes on when its caller sends the message back unchanged. */
-const PAUSED = 'pause_turn';
 
 /** Whether callers append a message with this stop reason to their array, and go on after it. */
 export function isSaid(stopReason: unknown): boolean {

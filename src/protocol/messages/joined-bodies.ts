@@ -43,10 +43,12 @@ export class JoinedMessagesBodies extends CountedAnswers implements JoinedBodies
     const sorter = newSorter();
     const blocks = content.items.map((span) => asObject(jsonOf(body, span)));
     const stop = field('stop_reason');
-    sorter.hidesTexts = this.withholds && isWhole(stop) && newSorter().areOurs(blocks);
+    // Some gateways give no reason.
+    const mayGoOn = isWhole(stop ?? 'end_turn');
+    sorter.hidesTexts = this.withholds && mayGoOn && newSorter().areOurs(blocks);
     const shown = content.items.filter((_, index) => sorter.shows(blocks[index] ?? {}));
     this.blocks.push(...shown.map((span) => textOf(body, span)));
-    if (sorter.isOurs && isWhole(stop)) {
+    if (sorter.isOurs && mayGoOn) {
       this.first ??= { id: JSON.stringify(field('id')), model: JSON.stringify(field('model')) };
       this.goOn();
       const read = content.items.map((span) => readBlock(body, span));

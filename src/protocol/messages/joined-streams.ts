@@ -95,8 +95,7 @@ export class JoinedMessagesStreams extends WaitingStreams<Frame, BlockSorter> im
     if (type === 'content_block_start') this.scout.shows(block);
     if (typeof stop_reason === 'string')
       return [...this.settled(this.scout.isOurs && isWhole(stop_reason)), ...this.taken(frame)];
-    if (type === 'message_stop' || this.scout.isCallers)
-      return [...this.settled(false), ...this.taken(frame)];
+    if (type === 'message_stop' || this.scout.isCallers) return [...this.release(), ...this.taken(frame)];
     const waits = type !== 'ping' && (this.waiting.length > 0 || block.type === 'text');
     if (!waits) return this.taken(frame);
     this.waiting.push(frame);
@@ -126,6 +125,8 @@ export class JoinedMessagesStreams extends WaitingStreams<Frame, BlockSorter> im
       case 'message_delta':
         return this.messageDelta(event, frame);
       case 'message_stop':
+        // Some gateways give no reason.
+        if (this.sorter.isOurs) this.stop ??= 'end_turn';
         this.isThrough = this.isTurn;
         return this.isThrough ? [] : [frame];
       default:

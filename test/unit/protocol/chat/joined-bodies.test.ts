@@ -33,20 +33,27 @@ describe('the joined bodies of chat', () => {
     expect(choice).toMatchObject({ message: { tool_calls: [search] }, finish_reason: 'tool_calls' });
   });
 
-  it.each([null, '', 'eos'])('answers a call whatever its server says at its end: %j', (finish) => {
-    const answers = new JoinedChatBodies(OURS, () => true);
-    expect(taken(answers, bodyOf([ours], undefined, finish))).toBeUndefined();
-  });
+  it.each([null, '', 'eos', 'tool_call'])(
+    'answers a call whatever its server says at its end: %j',
+    (finish) => {
+      const answers = new JoinedChatBodies(OURS, () => true);
+      expect(taken(answers, bodyOf([ours], undefined, finish))).toBeUndefined();
+    },
+  );
 
-  it('answers none of a body that was cut short', () => {
-    const answers = new JoinedChatBodies(OURS, () => true);
-    const [choice] = taken(answers, bodyOf([ours], undefined, 'length')).choices;
-    expect(choice).toEqual({
-      index: 0,
-      finish_reason: 'length',
-      message: { role: 'assistant', content: '' },
-    });
-  });
+  // DeepSeek's, Mistral's, Gemini's and SGLang's words among them.
+  it.each(['length', 'insufficient_system_resource', 'model_length', 'MAX_TOKENS', 'abort', 'error'])(
+    'answers none of a body that was cut short: %s',
+    (finish_reason) => {
+      const answers = new JoinedChatBodies(OURS, () => true);
+      const [choice] = taken(answers, bodyOf([ours], undefined, finish_reason)).choices;
+      expect(choice).toEqual({
+        index: 0,
+        finish_reason,
+        message: { role: 'assistant', content: '' },
+      });
+    },
+  );
 
   // OpenAI refuses `content: null` without calls.
   it('has a text that can be sent back, where no call of the answer is shown', () => {

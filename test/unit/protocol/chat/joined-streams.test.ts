@@ -258,7 +258,7 @@ describe('calls in the forms of other upstreams', () => {
     expect(turns.turn?.calls).toEqual([{ id: 'x', name: 'retrieve_ref', arguments: '{}' }]);
   });
 
-  it.each(['eos', 'tool_use', 'STOP'])('may end in the words of another server: %s', (finish) => {
+  it.each(['eos', 'tool_use', 'STOP', 'tool_call'])('may end in the words of another server: %s', (finish) => {
     const { turns, shown } = turnsOf();
     shown(calling(named('retrieve_ref', 0, 'x', '{}')), { finish });
     expect(turns.turn?.calls).toEqual([{ id: 'x', name: 'retrieve_ref', arguments: '{}' }]);

@@ -31,6 +31,14 @@ describe('a body of Messages', () => {
     expect(joined.said?.json).toBe(`{"role":"assistant","content":[${first},${second}]}`);
   });
 
+  // Gateways that translate chat leave its words.
+  it.each(['null', '"tool_calls"', '"stop"'])('is a turn whatever its server says at its end: %s', (stop) => {
+    const joined = new JoinedMessagesBodies(OURS, () => true);
+    expect(joined.take(bodyOf([ours], `"stop_reason":${stop}`))).toMatchObject({
+      calls: [{ id: 'toolu_1' }],
+    });
+  });
+
   it('has the id of the first answer, and the usage of all', () => {
     const { message, usage } = whole([
       { id: 'first', thinking, toolCalls: [call('retrieve_ref')] },

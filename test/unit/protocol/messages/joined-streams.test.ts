@@ -138,6 +138,15 @@ describe('a call of Precis’s tool in a stream', () => {
     expect(message).toMatchObject({ content: [{ text: 'Hm.' }], stop_reason: 'end_turn' });
   });
 
+  it.each(['tool_calls', 'stop', null])('is answered whatever its server says at its end: %s', (stop) => {
+    const changed = (frame: string) =>
+      frame.replace('"stop_reason":"tool_use"', `"stop_reason":${JSON.stringify(stop)}`);
+    for (const reasoning of [{}, { isJson: true }])
+      expect(streamed([{ content: 'Hm.', toolCalls: [fetch] }], { changed, reasoning }).turns).toHaveLength(
+        1,
+      );
+  });
+
   it('leaves words of Precis where an answer would have none', () => {
     for (const stopReason of ['tool_use', 'max_tokens']) {
       const { message, said } = streamed([{ thinking, toolCalls: [fetch], stopReason }], { most: 0 });
