@@ -62,6 +62,8 @@ interface StreamedCall {
   owner: 'ours' | 'callers' | undefined;
   /** The index that the caller sees; undefined for a call that is not shown. */
   index: number | undefined;
+  /** Whether any of its arguments have come. */
+  hasInput: boolean;
 }
 
 export class JoinedChatStreams extends CountedAnswers implements JoinedStreams {
@@ -73,6 +75,8 @@ export class JoinedChatStreams extends CountedAnswers implements JoinedStreams {
   private callerCalls = 0;
   /** The last call with each of the upstream's indices. */
   private calls = new Map<number, StreamedCall>();
+  private byId = new Map<string, StreamedCall>();
+  private latest: StreamedCall | undefined;
   private ours: StreamedCall[] = [];
   /** The call with an incomplete name. The name is complete once the next call begins. */
   private undecided: StreamedCall | undefined;
@@ -123,6 +127,8 @@ export class JoinedChatStreams extends CountedAnswers implements JoinedStreams {
     if (!this.form.isJson) this.earlierText += this.text;
     this.isThrough = false;
     this.calls = new Map();
+    this.byId = new Map();
+    this.latest = undefined;
     this.ours = [];
     this.undecided = undefined;
     this.message = new GatheredMessage();
@@ -276,15 +282,33 @@ export class JoinedChatStreams extends CountedAnswers implements JoinedStreams {
   private piece(piece: CallPiece): CallPiece[] {
     if (!isObject(piece)) return [piece];
     const index = piece.index ?? 0;
-    const known = this.calls.get(index);
-    if (known && !begins(piece, known.call)) return this.continued(known, piece);
+    const known = this.callOf(piece);
+    if (known && !begins(piece, known.call)) {
+      this.calls.set(index, known);
+      return this.continued(known, piece);
+    }
     const callerPieces = this.decideWaiting();
-    const streamed: StreamedCall = { call: {}, owner: undefined, index: undefined };
-    this.calls.set(index, streamed);
-    return [...callerPieces, ...this.continued(streamed, piece)];
+    this.latest = { call: {}, owner: undefined, index: undefined, hasInput: false };
+    this.calls.set(index, this.latest);
+    if (piece.id) this.byId.set(piece.id, this.latest);
+    return [...callerPieces, ...this.continued(this.latest, piece)];
+  }
+
+  /**
+   * The call that a piece is of, if it is known. Without an index the id says it. A new index alone
+   * begins no call where the last one has had its name only: some upstreams give the name of a
+   * second call the index of the first (https://github.com/agno-agi/agno/pull/8880).
+   */
+  private callOf(piece: CallPiece): StreamedCall | undefined {
+    const { id, index } = piece;
+    const ofId = (index ?? null) === null && id ? this.byId.get(id) : undefined;
+    const known = ofId ?? this.calls.get(index ?? 0);
+    const isBare = !id && nameOf(piece) === '' && this.latest?.hasInput === false;
+    return known ?? (isBare ? this.latest : undefined);
   }
 
   private continued(streamed: StreamedCall, piece: CallPiece): CallPiece[] {
+    streamed.hasInput ||= argumentsOf(piece) !== '';
     if (streamed.owner === 'callers') return this.callerPiece(streamed, piece);
     if (this.isForgotten && streamed.owner === 'ours') return [];
     if (isOtherCall(piece)) return this.callers(streamed, { ...streamed.call, ...piece });
@@ -364,8 +388,9 @@ function begins(piece: CallPiece, known: CallPiece): boolean {
   return parseObject(argumentsOf(known)) !== undefined;
 }
 
+/** One that is absent differs from each that the caller sees, so that all pieces have theirs. */
 function indexesOf(pieces: readonly CallPiece[]): string {
-  return pieces.map((piece) => (isObject(piece) ? (piece.index ?? 0) : '')).join();
+  return pieces.map((piece) => (isObject(piece) ? String(piece.index) : '')).join();
 }
 
 function chunkOf(chunk: unknown): Chunk | undefined {

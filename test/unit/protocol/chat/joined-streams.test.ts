@@ -250,6 +250,23 @@ describe('calls in the forms of other upstreams', () => {
     expect(callsIn(seen)).toEqual([named('search', 0, 'a', '{}'), named('status', 1, 'b'), more('{}', 1)]);
   });
 
+  // https://github.com/agno-agi/agno/pull/8880
+  it('may give the name of a second one the index of the first', () => {
+    const odd = [named('retrieve_ref', 0, 'x', '{"ref":"a"}'), named('retrieve_ref', 0, 'y')];
+    const { turns, shown } = turnsOf();
+    shown(...odd.map((piece) => calling(piece)), calling(more('{"ref":', 1)), calling(more('"b"}', 1)), {
+      finish: 'tool_calls',
+    });
+    expect(turns.turn?.calls.map(({ arguments: args }) => args)).toEqual(['{"ref":"a"}', '{"ref":"b"}']);
+    const callers = [named('search', 0, 'a', '{}'), named('status', 0, 'b'), more('{"q":', 1), more('1}', 1)];
+    expect(callsIn(turnsOf().shown(...callers.map((piece) => calling(piece))))).toEqual([
+      named('search', 0, 'a', '{}'),
+      named('status', 1, 'b'),
+      more('{"q":', 1),
+      more('1}', 1),
+    ]);
+  });
+
   it('may say in every piece that it has no end, as an empty text', () => {
     const { turns, shown } = turnsOf();
     const pieces = [calling(named('retrieve', 0, 'x')), calling({ index: 0, function: { name: '_ref' } })];
@@ -258,11 +275,14 @@ describe('calls in the forms of other upstreams', () => {
     expect(turns.turn?.calls).toEqual([{ id: 'x', name: 'retrieve_ref', arguments: '{}' }]);
   });
 
-  it.each(['eos', 'tool_use', 'STOP', 'tool_call'])('may end in the words of another server: %s', (finish) => {
-    const { turns, shown } = turnsOf();
-    shown(calling(named('retrieve_ref', 0, 'x', '{}')), { finish });
-    expect(turns.turn?.calls).toEqual([{ id: 'x', name: 'retrieve_ref', arguments: '{}' }]);
-  });
+  it.each(['eos', 'tool_use', 'STOP', 'tool_call'])(
+    'may end in the words of another server: %s',
+    (finish) => {
+      const { turns, shown } = turnsOf();
+      shown(calling(named('retrieve_ref', 0, 'x', '{}')), { finish });
+      expect(turns.turn?.calls).toEqual([{ id: 'x', name: 'retrieve_ref', arguments: '{}' }]);
+    },
+  );
 
   it.each([
     ['with its arguments', '{}'],
@@ -338,6 +358,21 @@ describe('calls without an index or an id', () => {
     expect(callsOf(streams)).toEqual([
       ['retrieve_ref', '{"ref":"a"}'],
       ['retrieve_ref', '{"ref":"b"}'],
+    ]);
+  });
+
+  it('are distinguished by their ids, and have an index each where they are the caller’s', () => {
+    const { shown } = turnsOf();
+    const piece = (id: string, args: string): Json => ({ id, function: { arguments: args } });
+    const pieces = [whole('search', '', { id: 'x' }), whole('status', '', { id: 'y' })];
+    const rest = [piece('x', '{"q":'), piece('y', '{}'), piece('x', '1}')];
+    const seen = callsIn(shown(...[...pieces, ...rest].map((each) => calling(each))));
+    expect(seen.map(({ id, index }) => [id, index])).toEqual([
+      ['x', 0],
+      ['y', 1],
+      ['x', 0],
+      ['y', 1],
+      ['x', 0],
     ]);
   });
 
