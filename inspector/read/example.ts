@@ -6,13 +6,13 @@ const STEPS = 28;
 const FILES = ['orders', 'invoices', 'shipping', 'refunds', 'stock', 'prices', 'users'];
 const PARTS = ['store', 'balance', 'ledger', 'audit'];
 
-/** An array of chat messages: a user asks, and an agent reads files to find out. */
-export function exampleConversation(): object[] {
+/** An array of chat messages: a user asks, and an agent reads files, one a step, to find out. */
+export function exampleConversation(steps = STEPS): object[] {
   const messages: object[] = [
     { role: 'system', content: 'You are a careful engineer. Read the code before you change it.' },
     { role: 'user', content: 'Orders with two refunds have a wrong balance. Find out why, and mend it.' },
   ];
-  for (let step = 0; step < STEPS; step++) {
+  for (let step = 0; step < steps; step++) {
     const path = `src/${FILES[step % FILES.length]}/${PARTS[Math.floor(step / FILES.length)]}.ts`;
     const id = `call_${step + 1}`;
     const called = { name: 'read_file', arguments: JSON.stringify({ path }) };

@@ -15,7 +15,7 @@ describe('conversations that were made through the Worker', () => {
   let requests = 0;
 
   beforeAll(async () => {
-    const messages = exampleConversation();
+    const messages = exampleConversation(14);
     requests = await play(precis, {
       id: 'refunds',
       user: 'ann',
@@ -114,7 +114,7 @@ describe('conversations that were made through the Worker', () => {
 
   it('are exported, and deleted once the words are typed', async () => {
     for (const id of ['gone-1', 'gone-2', 'gone-3'])
-      await play(precis, { id, strategy: COMPACT, messages: exampleConversation().slice(0, 4) });
+      await play(precis, { id, strategy: COMPACT, messages: exampleConversation(14).slice(0, 4) });
     const page = await open({ key: KEY, at: '#/conversations?q=gone-', expected: [404] });
     const rows = page.locator('.listing tbody tr');
     await expect.poll(() => rows.count()).toBe(3);
@@ -148,7 +148,7 @@ describe('conversations that were made through the Worker', () => {
   });
 
   it('grow on the page while it is seen, and no longer once that has failed', async () => {
-    const messages = exampleConversation().slice(0, 4);
+    const messages = exampleConversation(14).slice(0, 4);
     const requests = await play(precis, { id: 'grows', strategy: COMPACT, messages });
     const page = await open({ at: '#/conversations/grows', expected: [404, 503] });
     await page.clock.install();
@@ -383,7 +383,7 @@ describe('conversations that were made through the Worker', () => {
     await play(precis, {
       id: 'short',
       strategy: { mode: 'auto' },
-      messages: exampleConversation().slice(0, 2),
+      messages: exampleConversation(14).slice(0, 2),
     });
     const page = await open({ key: KEY, expected: [404] });
     const card = page

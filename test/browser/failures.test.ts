@@ -11,7 +11,7 @@ const precis = deploy();
 const { open } = inspect(precis);
 
 const head = (page: Page) => page.locator('.request-head');
-const messages = exampleConversation();
+const messages = exampleConversation(14);
 
 /** The memory alone is over what is left for it. */
 const REFUSED = { mode: 'rolling_summary', overflow_policy: 'error', total_max_tokens: 256 };

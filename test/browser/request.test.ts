@@ -21,7 +21,7 @@ describe('a request', () => {
   let wentUp = '';
 
   beforeAll(async () => {
-    const messages = exampleConversation();
+    const messages = exampleConversation(14);
     requests = await play(precis, {
       id: 'refunds',
       user: 'ann',
@@ -220,7 +220,7 @@ describe('a request', () => {
     await expectShownWell(page, 'no-archive');
 
     await page.getByText('Paste its messages instead').click();
-    await page.getByLabel('The array as JSON').fill(JSON.stringify(exampleConversation()));
+    await page.getByLabel('The array as JSON').fill(JSON.stringify(exampleConversation(14)));
     await expect.poll(() => seen(page).innerText()).toMatch(/^⟦removed: /);
     await expect.poll(() => box.count()).toBe(0);
   });
