@@ -10,6 +10,7 @@ import { tokenMeasure } from '../../memory/modes/strategy.ts';
 import type { BridgedApi, CompleteAnswer } from '../../protocol/bridges/bridge.ts';
 import { callsIn } from '../../protocol/bridges/chat-fields.ts';
 import {
+  NOTHING,
   reasoningIn,
   type ShownOutput,
   shownOutput,
@@ -52,8 +53,10 @@ export class AnswerKeeper {
     const isOurs = callsIn(message).map((one) => ours.has(nameOf(one)));
     const { content } = message;
     const text = typeof content === 'string' ? content : '';
-    if (isOurs.length > 0 && isOurs.every(Boolean)) {
-      this.rounds.push(output);
+    if (isOurs[0]) {
+      // A round is without the caller's calls, so what has some is no output of it.
+      const isWhole = isOurs.every(Boolean);
+      this.rounds.push(isWhole ? output : { ...output, json: NOTHING, calls: '-', text: '-' });
       if (!call.request.asksForm) this.roundsText += text;
       return;
     }

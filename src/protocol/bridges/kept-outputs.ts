@@ -65,8 +65,8 @@ function textIn({ content, refusal }: JsonObject): string {
   return textsIn(Array.isArray(content) ? content : [{ text: content }]).join('') + asString(refusal);
 }
 
-/** The output of a message whose answer has begun in the message before it. */
-const NOTHING = '[]';
+/** The output of a message whose answer has begun in the message before it, or that is not kept. */
+export const NOTHING = '[]';
 
 /** The outputs that led to an answer of the caller's array: of its rounds, and its own. */
 export interface AnswerOutputs {
@@ -104,7 +104,7 @@ export function outputsIn(
     return true;
   };
   for (const output of rounds.toReversed()) {
-    if (!take(said.slice(-1), output)) break;
+    if (!take(said.slice(-1), output) && output.json !== NOTHING) break;
     said.pop();
   }
   const byMessage = new Map(
@@ -119,7 +119,7 @@ export function outputsIn(
     own.unshift(...said.splice(-1));
     const before = said.splice(said.length - shown.roundsBefore(message));
     if (message !== answer?.message) continue;
-    take(own, answer.outputs.at(-1), own.length === 1 ? shown.factsOf(message) : undefined);
+    take(own, answer.outputs.at(-1), own.length + rounds.length === 1 ? shown.factsOf(message) : undefined);
     for (const [place, index] of before.toReversed().entries()) take([index], answer.outputs.at(-2 - place));
   }
   return found;

@@ -167,6 +167,25 @@ describe('the outputs of earlier answers', () => {
       expect(outputsIn(messages, answers, shown, [], hash).get(1)?.json).toBe('m1');
   });
 
+  it('replace nothing else in place of a round of which none is kept', () => {
+    const said: Message = { role: 'assistant', content: 'Yes.' };
+    const messages = [user('One?'), said, user('Two?')];
+    const answers = [{ message: 1, end: 2, outputs: [kept(said, 'm1')] }];
+    const { request } = viewOf({ model: 'gpt-6.2', messages }, { mode: 'compact' });
+    const shown = shownAnswers(request, undefined, 0);
+    outputsIn(messages, answers, shown, [], sha256Hex);
+    const fetched = ['a', 'b', 'c'].map((id) => [calls([id, 'find']), result(id, 'A line.')] as Message[]);
+    const rounds = fetched.map(([call]) => kept(call ?? [], 'round'));
+    const unkept = { api: 'responses', json: '[]', calls: '-', text: '-' } as const;
+    const body = [...messages, ...fetched.flat()];
+    const found = outputsIn(body, answers, shown, rounds.with(1, unkept), sha256Hex);
+    expect([...found].map(([index, { json }]) => [index, json])).toEqual([
+      [7, 'round'],
+      [3, 'round'],
+      [1, 'm1'],
+    ]);
+  });
+
   it('are none where an earlier answer of the same words is the one that is kept', () => {
     const said: Message = { role: 'assistant', content: 'Yes.' };
     const messages = [user('One?'), said, user('Two?'), said, user('Three?')];
