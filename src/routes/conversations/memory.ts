@@ -149,8 +149,8 @@ export async function target(c: RouteContext, use: 'read' | 'change'): Promise<T
   const services = c.get('services');
   const tenant = await verifiedTenant(c, use);
   const id = checked(c.req.param('id') ?? '', 'id') ?? '';
-  // Without its user it would be another conversation.
-  if (use === 'change') checkParameters(c, ['user'], 'a conversation');
+  // Without its user it would be another conversation. A POST has the upstream's parameters, too.
+  if (use === 'change' && c.req.method !== 'POST') checkParameters(c, ['user'], 'a conversation');
   const user = checked(c.req.header('x-memory-user') || c.req.query('user') || undefined, 'x-memory-user');
   const conversation = storedConversation(user, { id }, tenant, services);
   return { id, user, tenant, services, conversation, memory: conversation.memory };

@@ -52,8 +52,10 @@ async function start() {
   /** From now on storage hangs, and background work is not awaited. */
   const letHang = () => hang({ ...watched, bucket });
   const path = `/v1/conversations/${encodeURIComponent(id)}`;
-  const ask = (method: string, at: string, text?: string) =>
-    app.request(at, { method, headers: { 'x-memory-user': 'ann' }, ...(text ? { body: text } : {}) });
+  const ask = (method: string, at: string, text?: string) => {
+    const headers = at === '/v1/memory' ? undefined : { 'x-memory-user': 'ann' };
+    return app.request(at, { method, ...(headers ? { headers } : {}), ...(text ? { body: text } : {}) });
+  };
   /** A request with more steps, whose contents are written ahead. */
   const goOn = () => {
     const more = Array.from({ length: 4 }, (_, index) =>
