@@ -73,34 +73,28 @@ export function missSentence({ cache_miss: miss }: Pick<RunEvent, 'cache_miss'>)
   return `${count(miss.tokens)} tokens were not read from the cache${cost}, because ${causeWords(miss)}.`;
 }
 
-type Missed = StatsByDay['total']['missed'];
+type Missed = Pick<StatsByDay['total']['missed'][number], 'cause' | 'tokens' | 'amount'>;
 
-/** The misses of requests by cause, the dearest first. */
-export function missesOf(events: readonly Pick<RunEvent, 'cache_miss'>[]): Missed {
-  const sums = new Map<string, Missed[number]>();
-  for (const { cache_miss: miss } of events) {
-    if (!miss) continue;
-    const { cause } = miss;
-    const { requests, tokens, amount } = sums.get(cause) ?? { requests: 0, tokens: 0, amount: null };
-    sums.set(cause, {
-      cause,
-      requests: requests + 1,
-      tokens: tokens + miss.tokens,
-      amount: miss.amount === null ? amount : (amount ?? 0) + miss.amount,
-    });
+/**
+ * What all misses have cost, and the dearest cause; undefined if there are none.
+ *
+ * @param misses of requests, or of causes
+ */
+export function missedSentence(misses: readonly Missed[]): string | undefined {
+  let tokens = 0;
+  let amount = 0;
+  const causes = new Map<string, number>();
+  for (const missed of misses) {
+    tokens += missed.tokens;
+    amount += missed.amount ?? 0;
+    // Without prices the tokens decide, of which there are fewer than a billion.
+    causes.set(missed.cause, (causes.get(missed.cause) ?? 0) + (missed.amount ?? 0) + missed.tokens / 1e9);
   }
-  return [...sums.values()].sort((a, b) => (b.amount ?? -1) - (a.amount ?? -1) || b.tokens - a.tokens);
-}
-
-/** What all misses have cost, and the dearest cause; undefined if there are none. */
-export function missedSentence([first, ...others]: Missed): string | undefined {
-  if (!first) return undefined;
-  const all = [first, ...others];
-  const sum = all.reduce((known, { amount }) => known + (amount ?? 0), 0);
-  const tokens = all.reduce((known, miss) => known + miss.tokens, 0);
-  const cost = first.amount === null ? '' : `, which cost ${cents(inDollars(sum))}`;
-  const most = others.length > 0 ? ', mostly' : ',';
-  return `${count(tokens)} tokens were not read from the cache${cost}${most} because ${labelOf(CAUSE_LABELS, first.cause)}.`;
+  const [dearest, other] = [...causes].sort(([, a], [, b]) => b - a);
+  if (!dearest) return undefined;
+  const cost = amount > 0 ? `, which cost ${cents(inDollars(amount))}` : '';
+  const most = other ? ', mostly' : ',';
+  return `${count(tokens)} tokens were not read from the cache${cost}${most} because ${labelOf(CAUSE_LABELS, dearest[0])}.`;
 }
 
 /** What reasoning was lost and why; undefined if none was. */

@@ -20,7 +20,7 @@ export const TERMS = {
   },
   came: {
     label: 'came in',
-    says: 'The tokens of each request as your client sent it, and of the tools that Precis adds to it.',
+    says: 'The tokens of each request as your client sent it, and of Precis’s tools.',
   },
   sent: {
     label: 'sent',
@@ -28,11 +28,11 @@ export const TERMS = {
   },
   would_be_sent: {
     label: 'would be sent',
-    says: 'The tokens that would have been sent to the model, if the strategy had been applied and not only observed.',
+    says: 'The tokens that would have been sent if the strategy had been applied, not only observed.',
   },
   not_sent: {
     label: 'not sent',
-    says: 'The tokens that came in and were not in the first call to the model, in each request that lacks them; what the model fetched later is not deducted.',
+    says: 'The tokens that came in and were not in the first call, in each request that lacks them. What the model fetched later is not deducted.',
   },
   billed_less: {
     label: 'not sent, as billed',
@@ -40,7 +40,7 @@ export const TERMS = {
   },
   view: {
     label: 'what the model saw',
-    says: 'The messages that were sent to the model instead of the ones that came in; the docs call them the view.',
+    says: 'The messages that the model got instead of the ones that came in; the docs call them the view.',
   },
   budget: {
     label: 'budget',
@@ -52,7 +52,7 @@ export const TERMS = {
   },
   compacted: {
     label: 'compacted here',
-    says: 'In this request more messages were shortened than in the one before; the docs say that the frontier moved.',
+    says: 'More messages were shortened than in the request before; the docs say that the frontier moved.',
   },
   compacted_up_to: {
     label: 'compacted up to',
@@ -112,7 +112,7 @@ export const TERMS = {
   },
   net: {
     label: 'net savings',
-    says: 'What was saved after all costs: the price without Precis, less what was paid. Negative for a loss.',
+    says: 'The price without Precis, less all that was paid. Negative for a loss.',
   },
   potential: {
     label: 'potential savings',

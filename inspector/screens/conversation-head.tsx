@@ -7,7 +7,7 @@ import { alike, count, digitsOf, dollars, exactDollars, share, short } from '../
 import { Term } from '../parts/term.tsx';
 import { Word } from '../parts/text.tsx';
 import { amountsOf, inDollars, netOfSums, potentialSums, whyUnknown } from '../read/money.ts';
-import { compactedWords, missedSentence, missesOf } from '../read/request-words.ts';
+import { compactedWords, missedSentence } from '../read/request-words.ts';
 import { comparedWith, type WaterfallStep, waterfallOf } from '../read/savings.ts';
 import { type SentSums, sentSums } from '../read/sent.ts';
 
@@ -16,7 +16,7 @@ export function ConversationHead({ recorded }: { readonly recorded: Recorded }) 
   const observed = events.filter((event) => event.observed);
   const steps = waterfallOf(amountsOf(page));
   const isAlone = observed.length === events.length;
-  const misses = missedSentence(missesOf(events));
+  const misses = missedSentence(events.flatMap(({ cache_miss }) => cache_miss ?? []));
   return (
     <section class={isAlone ? 'head observed' : 'head'} aria-label="What it has cost">
       {observed.length > 0 && <Observed observed={observed} isAlone={isAlone} />}

@@ -216,6 +216,5 @@ function Requests({ recorded, named, isReading }: RequestsProps) {
 
 /** How the sum of the requests comes to the savings of the whole conversation. */
 function apartWords({ price, net }: { readonly price: number; readonly net: number }): string {
-  const done = net < 0 ? 'lost' : 'saved';
-  return `The sum less ${dollars(inDollars(price))} for summaries that no request waited for: ${dollars(inDollars(Math.abs(net)))} ${done} in all.`;
+  return `The sum less ${dollars(inDollars(price))} for summaries that no request waited for: ${dollars(inDollars(net))} net in all.`;
 }

@@ -60,7 +60,7 @@ it('opens the demo’s conversation without a key, and none is in its address', 
   expect(await page.locator('p.lead').first().innerText()).toMatch(new RegExp(`: ${printedShare}\\.$`));
   // What the figures leave out is said beside them.
   expect(await page.locator('.plot figcaption .note').innerText()).toMatch(
-    /^The sum less \$0\.\d+ for summaries that no request waited for: \$0\.\d+ saved in all\.$/,
+    /^The sum less \$0\.\d+ for summaries that no request waited for: \$0\.\d+ net in all\.$/,
   );
   expect(await page.locator('.request-row .tag.fetched').first().innerText()).toMatch(/^fetched \d+ times$/);
 

@@ -41,7 +41,7 @@ async function tabTo(page: Page, name: RegExp): Promise<void> {
 }
 
 beforeAll(async () => {
-  const messages = exampleConversation();
+  const messages = exampleConversation(14);
   await play(precis, { id: 'refunds', strategy: COMPACT, messages }, ALICE);
   await play(precis, { id: 'short', strategy: COMPACT, messages: messages.slice(0, 2) }, ALICE);
   precis.upstream.next(

@@ -10,7 +10,6 @@ import {
   droppedSentence,
   failureSentence,
   missedSentence,
-  missesOf,
   missSentence,
   moneySentence,
 } from '../../../inspector/read/request-words.ts';
@@ -63,15 +62,20 @@ describe('what was missed in some days', () => {
     ]);
   });
 
-  it('is summed up by cause for a conversation, the dearest first', () => {
+  it('is summed up by cause for a conversation, whose dearest one is named', () => {
     const missed = (cause: 'tools' | 'vendor', tokens: number, amount: number | null) =>
-      event({ cache_miss: { cause, by: 'precis', tokens, amount } });
-    const events = [missed('vendor', 500, 1), missed('tools', 10, null), missed('vendor', 500, null)];
+      ({ cause, tokens, amount }) as const;
+    const vendor = [missed('vendor', 500, 20_000_000), missed('vendor', 500, 20_000_000)];
 
-    expect(missesOf([...events, missed('tools', 20, 3), event({})])).toEqual([
-      { cause: 'tools', requests: 2, tokens: 30, amount: 3 },
-      { cause: 'vendor', requests: 2, tokens: 1_000, amount: 1 },
-    ]);
+    expect(missedSentence([missed('tools', 10, 30_000_000), ...vendor])).toBe(
+      '1,010 tokens were not read from the cache, which cost $0.07, mostly because the provider did not use its cache.',
+    );
+    expect(
+      missedSentence([missed('vendor', 999, null), ...vendor.map((one) => ({ ...one, amount: null }))]),
+    ).toBe('1,999 tokens were not read from the cache, because the provider did not use its cache.');
+    expect(missedSentence([missed('vendor', 999, null), missed('tools', 1_000, null)])).toMatch(
+      /1,999 tokens .* mostly because the client sent other tools/,
+    );
   });
 });
 
