@@ -1,5 +1,4 @@
 /** Remembers the round that an answer has closed, for rolling and for session memory. */
-
 import { isOvertaken } from '../request/conversation.ts';
 import { trackWork } from '../request/pending-work.ts';
 import type { MadeView } from '../view/made-view.ts';

@@ -169,6 +169,7 @@ const OF_CALLERS = routes(
     'delete /v1/memory': {
       id: 'deleteAll',
       summary: 'Deletes everything that is stored under the key',
+      description: 'A request that names a user or a conversation is refused, since that is less.',
       answers: deletion(schemas.deletedTenant),
       page: 'operating.md#what-is-kept-and-how-long',
     },
