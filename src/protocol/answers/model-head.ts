@@ -3,7 +3,7 @@
  * streamed, without parsing it.
  */
 import { concat } from '../../lib/bytes.ts';
-import { levelsAround } from './usage-tail.ts';
+import { levelsOpened } from '../json/levels.ts';
 
 /** In bytes. The model is before the contents, after a response's instructions at worst. */
 const HEAD_BYTES = 4 * 1024;
@@ -29,7 +29,7 @@ export class ModelHead {
     const text = decoder.decode(concat(this.chunks));
     // In a stream, an event holds the answer.
     const most = /^\s*\{/.test(text) ? 1 : 2;
-    const isOwn = ({ index }: RegExpExecArray) => -levelsAround(text.slice(0, index + 1)) <= most;
+    const isOwn = ({ index }: RegExpExecArray) => levelsOpened(text.slice(0, index + 1)) <= most;
     return [...text.matchAll(/[{,]\s*"model"\s*:\s*"([^"\\]{1,200})"/g)].find(isOwn)?.[1];
   }
 }

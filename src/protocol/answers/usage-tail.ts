@@ -10,6 +10,7 @@ import { asObject, parseJson } from '../../lib/json.ts';
 import type { BilledTokens } from '../../memory/money/amounts.ts';
 import type { RunUsage } from '../../memory/money/bill-schema.ts';
 import type { VendorVerdict } from '../../memory/replay/change.ts';
+import { levelsOpened } from '../json/levels.ts';
 import { JsonSyntaxError, OPEN_OBJECT, SPACE } from '../json/scanner.ts';
 import { within } from '../json/spans.ts';
 import {
@@ -247,7 +248,7 @@ function lastUsage(bytes: Uint8Array, isWhole: boolean): string | undefined {
     if (json === undefined) continue;
     const rest = body.toString('latin1', at + opening.length - 1 + json.length);
     const line = isWhole ? rest : /^[^\r\n]*(?=[\r\n])/.exec(rest)?.[0];
-    if (line !== undefined && levelsAround(line) <= MOST_LEVELS) return json.toString();
+    if (line !== undefined && -levelsOpened(line) <= MOST_LEVELS) return json.toString();
   }
   return undefined;
 }
@@ -263,16 +264,6 @@ function objectAt(body: Buffer, start: number): Buffer | undefined {
     if (error instanceof JsonSyntaxError) return undefined;
     throw error;
   }
-}
-
-/**
- * In how many objects and lists a place is.
- *
- * @param rest of the JSON text after it; of the text before it, the number is negative
- */
-export function levelsAround(rest: string): number {
-  const bare = rest.replace(/"(?:[^"\\]|\\.)*"/g, '');
-  return bare.replace(/[^}\]]/g, '').length - bare.replace(/[^{[]/g, '').length;
 }
 
 /**
