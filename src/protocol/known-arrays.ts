@@ -6,10 +6,10 @@
  * An isolate keeps the latest arrays of each tenant (16 MB together): their bytes, the spans of
  * their elements, and facts about each message (`MessageFacts`): hashes, calls, removals, where
  * literals first occur. The next body is compared natively with them (`known-array.ts`), and the
- * scanner goes on after the last element that both share, as a history and a replay go on from the
- * last state that is known (`memory/conversation/history.ts`, `memory/replay/known-replay.ts`). A
- * fact that depends on later messages must not be kept here. The plan stays a pure function, and an
- * array that was forgotten costs time and nothing else.
+ * scanner goes on after the last element that both share, as a replay goes on from the last state
+ * that is known (`memory/replay/known-replay.ts`). A fact that depends on later messages must not
+ * be kept here. The plan stays a pure function, and an array that was forgotten costs time and
+ * nothing else.
  *
  * A body whose every byte is known is the same request: it is not read at all. What was made of it
  * before, up to the bytes that were sent, belongs to the request (`lib/latest.ts`).

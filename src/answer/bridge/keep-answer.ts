@@ -54,7 +54,8 @@ export class AnswerKeeper {
     const { content } = message;
     const text = typeof content === 'string' ? content : '';
     if (isOurs[0]) {
-      // A round is without the caller's calls, so what has some is no output of it.
+      // A round is sent back without the caller's calls, so an output with some does not fit it. It
+      // keeps the round's place, and no message is shown as it: `-` is no hash.
       const isWhole = isOurs.every(Boolean);
       this.rounds.push(isWhole ? output : { ...output, json: NOTHING, calls: '-', text: '-' });
       if (!call.request.asksForm) this.roundsText += text;
