@@ -16,7 +16,7 @@ import { logMisconfigured } from './routes/health.ts';
 import { passthrough } from './routes/passthrough.ts';
 import { RouteRouter } from './routes/router.ts';
 import { mayBeSignedIn, openSignIn } from './routes/session/route.ts';
-import { isForOperator, isOwn, isRoute, methodsOf, ROUTES, routeOf } from './routes/table.ts';
+import { handlersOf, isForOperator, isOwn, isRoute, methodsOf, ROUTES, routeOf } from './routes/table.ts';
 import { checkSecrets } from './tenant/published-secrets.ts';
 import { apiOf } from './upstream/api.ts';
 
@@ -110,8 +110,8 @@ function preflight(asked: Headers): Response {
 /** The routes of the table, their 405s, and a 404 for any other path below one of Precis's. */
 function addRoutes(app: Hono<AppEnv>): void {
   for (const route of ROUTES) {
-    const { token, handlers } = route;
-    for (const [method, handler] of Object.entries(handlers))
+    const { token } = route;
+    for (const [method, handler] of handlersOf(route))
       app.on(method, route.path, token ? openedBy(token, handler) : handler);
     if (!route.shared) app.all(route.path, notAllowed(methodsOf(route)));
   }

@@ -3,19 +3,13 @@ import { secondsOf } from '../lib/utc-time.ts';
 import { REF_PATTERN } from '../memory/conversation/refs.ts';
 import { ApiError } from '../request/errors.ts';
 import { shelfOf } from '../request/shelf.ts';
-import {
-  type Answer,
-  answerQuery,
-  parseQuery,
-  QUERY_PARAMETERS,
-  type QueryFault,
-} from '../retrieval/query.ts';
+import { type Answer, answerQuery, parseQuery, type QueryFault } from '../retrieval/query.ts';
 import { definitionOf } from '../retrieval/tool.ts';
 import { type RefStore, storesOf, storesWith } from '../storage/refs/store.ts';
 import type { Metadata, Opened } from '../tenant/envelope.ts';
 import { type Tenant, tenantsOf } from '../tenant/identity.ts';
 import { type RouteContext, verifiedTenant } from './context.ts';
-import { checkParameters, countIn, otherCursor, type PageSizes } from './page-size.ts';
+import { countIn, otherCursor, type PageSizes } from './query.ts';
 import { deleted, deletion, stored } from './stored.ts';
 
 const PAGE: PageSizes = { usual: 100, largest: 1000 };
@@ -24,8 +18,6 @@ const PAGE: PageSizes = { usual: 100, largest: 1000 };
 export async function getRef(c: RouteContext): Promise<Response> {
   const { tenant, ref, services } = await target(c, 'read');
   const shelf = shelfOf(tenant, services, (work) => c.executionCtx.waitUntil(work));
-  // One that is spelled wrong would answer with the whole content.
-  checkParameters(c, QUERY_PARAMETERS, 'a ref');
   const query = parseQuery((name) => c.req.query(name));
   if (!query.ok) throw queryError(query.reason);
   if (!shelf.owns(ref)) {

@@ -5,6 +5,7 @@
 import type { Handler } from 'hono';
 import { agents } from '../agents.ts';
 import type { AppEnv } from '../request/services.ts';
+import { QUERY_PARAMETERS } from '../retrieval/query.ts';
 import { postBackup } from './admin/backup.ts';
 import { deleteCaller, getCaller, listCallers, patchCaller, putCaller } from './admin/caller.ts';
 import { getAdminHealth } from './admin/health.ts';
@@ -36,6 +37,7 @@ import {
   messages,
   responses,
 } from './models.ts';
+import { checkParameters } from './query.ts';
 import { deleteRef, getRef, getRefTool, listRefs } from './refs.ts';
 import { createRouter, type RoutePath } from './routing.ts';
 import { deleteSession, postSession } from './session/route.ts';
@@ -50,12 +52,27 @@ interface Route extends RoutePath {
   /** `GET` also answers `HEAD`. Empty: the upstream's alone. */
   readonly handlers: Readonly<Partial<Record<Method, Handler<AppEnv>>>>;
   /**
+   * The parameters that each method takes below `/v1`: others are refused there, but not of a
+   * `POST`, which has the upstream's, too.
+   */
+  readonly query?: Readonly<Partial<Record<Method, readonly string[]>>>;
+  /**
    * Whether the upstream has routes of this path, too: other methods and paths below are forwarded.
    */
   readonly shared?: true;
   /** The token of the operator that opens it, instead of a caller's key. */
   readonly token?: OperatorToken;
 }
+
+const USER = ['user'];
+const PAGED = { GET: ['limit', 'cursor'] };
+const DAYS = { GET: ['days'] };
+
+const LISTED = [
+  ...PAGED.GET,
+  ...['status', 'q', 'sort', 'order', 'user', 'model', 'agent', 'outcome'],
+  ...['used_since', 'used_until', 'paid_from', 'paid_to'],
+];
 
 /** A path comes before those that match it by a parameter. */
 export const ROUTES: readonly Route[] = [
@@ -92,19 +109,29 @@ export const ROUTES: readonly Route[] = [
   { path: '/v1/models/:model', handlers: {}, shared: true, isAppended: true },
   { path: '/v1/compact', handlers: { POST: compact } },
   { path: '/v1/compress', handlers: { POST: compress } },
-  { path: '/v1/retrieve/:hash', handlers: { GET: getRetrieved } },
+  { path: '/v1/retrieve/:hash', handlers: { GET: getRetrieved }, query: { GET: ['query'] } },
   { path: '/v1/explain', handlers: { POST: explain } },
   { path: '/v1/verify', handlers: { POST: verify } },
   { path: '/v1/deployment', handlers: { GET: getDeployment } },
-  { path: '/v1/session', handlers: { POST: postSession, DELETE: deleteSession } },
+  {
+    path: '/v1/session',
+    handlers: { POST: postSession, DELETE: deleteSession },
+    query: { DELETE: ['everywhere'] },
+  },
   {
     path: '/v1/admin/session',
     handlers: { POST: postSession, DELETE: deleteSession },
+    query: { DELETE: ['everywhere'] },
     token: 'ADMIN_TOKEN',
   },
   { path: '/v1/admin/health', handlers: { GET: getAdminHealth }, token: 'ADMIN_TOKEN' },
-  { path: '/v1/admin/overview', handlers: { GET: getOverview }, token: 'ADMIN_TOKEN' },
-  { path: '/v1/admin/callers', handlers: { GET: listCallers }, token: 'ADMIN_TOKEN' },
+  {
+    path: '/v1/admin/overview',
+    handlers: { GET: getOverview },
+    query: { GET: ['days', 'most'] },
+    token: 'ADMIN_TOKEN',
+  },
+  { path: '/v1/admin/callers', handlers: { GET: listCallers }, query: PAGED, token: 'ADMIN_TOKEN' },
   {
     path: '/v1/admin/callers/:name',
     handlers: { GET: getCaller, PUT: putCaller, PATCH: patchCaller, DELETE: deleteCaller },
@@ -114,21 +141,40 @@ export const ROUTES: readonly Route[] = [
   { path: '/v1/admin/restore', handlers: { POST: postRestore }, token: 'ADMIN_TOKEN' },
   { path: '/v1/mcp', handlers: { POST: mcp } },
 
-  { path: '/v1/refs', handlers: { GET: listRefs } },
+  { path: '/v1/refs', handlers: { GET: listRefs }, query: PAGED },
   { path: '/v1/refs/tool', handlers: { GET: getRefTool } },
-  { path: '/v1/refs/:ref', handlers: { GET: getRef, DELETE: deleteRef } },
+  {
+    path: '/v1/refs/:ref',
+    handlers: { GET: getRef, DELETE: deleteRef },
+    query: { GET: QUERY_PARAMETERS },
+  },
 
   // `/v1/conversations/{id}` is OpenAI's own.
-  { path: '/v1/conversations', handlers: { GET: listConversations }, shared: true, isOfAll: true },
+  {
+    path: '/v1/conversations',
+    handlers: { GET: listConversations },
+    query: { GET: LISTED },
+    shared: true,
+    isOfAll: true,
+  },
   {
     path: '/v1/conversations/:id/memory',
     handlers: { GET: getMemory, PUT: putMemory, PATCH: patchMemory, DELETE: deleteMemory },
+    query: { GET: USER, PUT: USER, PATCH: USER, DELETE: USER },
   },
   { path: '/v1/conversations/:id/memory/flush', handlers: { POST: flushMemory } },
-  { path: '/v1/conversations/:id/messages', handlers: { GET: listMessages } },
-  { path: '/v1/conversations/:id/requests', handlers: { GET: listRequests } },
-  { path: '/v1/conversations/:id/requests/:n', handlers: { GET: getRequest } },
-  { path: '/v1/conversations/:id/requests/:n/why', handlers: { GET: getWhy } },
+  {
+    path: '/v1/conversations/:id/messages',
+    handlers: { GET: listMessages },
+    query: { GET: [...USER, ...PAGED.GET, 'q'] },
+  },
+  {
+    path: '/v1/conversations/:id/requests',
+    handlers: { GET: listRequests },
+    query: { GET: [...USER, ...PAGED.GET] },
+  },
+  { path: '/v1/conversations/:id/requests/:n', handlers: { GET: getRequest }, query: { GET: USER } },
+  { path: '/v1/conversations/:id/requests/:n/why', handlers: { GET: getWhy }, query: { GET: USER } },
   { path: '/v1/conversations/:id/requests/:n/view', handlers: { POST: showEdits } },
   { path: '/v1/conversations/:id/end', handlers: { POST: endConversation } },
 
@@ -136,12 +182,16 @@ export const ROUTES: readonly Route[] = [
   { path: '/v1/users/:user/memory/:conversation', handlers: { DELETE: deleteUserEntry } },
 
   { path: '/v1/blocks', handlers: { GET: listBlocks } },
-  { path: '/v1/blocks/:label', handlers: { GET: getBlock, PUT: putBlock, DELETE: deleteBlock } },
+  {
+    path: '/v1/blocks/:label',
+    handlers: { GET: getBlock, PUT: putBlock, DELETE: deleteBlock },
+    query: { GET: ['version'] },
+  },
 
-  { path: '/v1/stats', handlers: { GET: getStats }, isOfAll: true },
-  { path: '/v1/stats/comparison', handlers: { GET: getComparison }, isOfAll: true },
-  { path: '/v1/stats/summary', handlers: { GET: getSummary }, isOfAll: true },
-  { path: '/v1/stats/summary.svg', handlers: { GET: getSummary }, isOfAll: true },
+  { path: '/v1/stats', handlers: { GET: getStats }, query: DAYS, isOfAll: true },
+  { path: '/v1/stats/comparison', handlers: { GET: getComparison }, query: DAYS, isOfAll: true },
+  { path: '/v1/stats/summary', handlers: { GET: getSummary }, query: DAYS, isOfAll: true },
+  { path: '/v1/stats/summary.svg', handlers: { GET: getSummary }, query: DAYS, isOfAll: true },
   { path: '/v1/memory', handlers: { DELETE: deleteTenantData }, isOfAll: true },
 ];
 
@@ -179,6 +229,22 @@ export function isOwn(method: string, path: string): boolean {
 /** Whether a canonical path is one of the operator's. */
 export function isForOperator(path: string): boolean {
   return FOR_OPERATORS.test(path);
+}
+
+/** The handlers of a route by method, which check the parameters of the query first. */
+export function handlersOf({ path, handlers, query = {} }: Route): [string, Handler<AppEnv>][] {
+  const checking = ([method, handler]: [string, Handler<AppEnv>]): [string, Handler<AppEnv>] => {
+    if (method === 'POST' || !path.startsWith('/v1/')) return [method, handler];
+    const known = query[method as Method] ?? [];
+    return [
+      method,
+      (c, next) => {
+        checkParameters(c, known);
+        return handler(c, next);
+      },
+    ];
+  };
+  return Object.entries(handlers).map(checking);
 }
 
 /** The methods of a route, as in the header `allow`. */

@@ -39,6 +39,11 @@ export function otherKeys(headers: Headers, api: UpstreamApi): string[] {
   return [...headers].filter(([name, value]) => isOther(name, value)).map(([name]) => name);
 }
 
+/** Whether a client may add a parameter to all its requests, for an upstream or a gateway. */
+export function isForEach(parameter: string): boolean {
+  return HARMLESS_PARAMETERS.includes(parameter) || KEY.test(parameter);
+}
+
 /** A query without what may hold a key. @param search with its `?`, or empty */
 export function withoutKeys(search: string): string {
   return partOfSearch(search, (name) => HARMLESS_PARAMETERS.includes(name));

@@ -10,7 +10,7 @@ import type { Services } from '../../request/services.ts';
 import type { CallerChange } from '../../storage/tenant/callers.ts';
 import { objectIn } from '../any-protocol.ts';
 import type { RouteContext } from '../context.ts';
-import { countIn, type PageSizes } from '../page-size.ts';
+import { countIn, type PageSizes } from '../query.ts';
 import { deleted, stored } from '../stored.ts';
 import { eraseAll } from '../tenant-data.ts';
 import { isTenantName, type KnownCaller, KnownCallers } from './known-callers.ts';

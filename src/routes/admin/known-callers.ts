@@ -11,7 +11,7 @@ import type { Services } from '../../request/services.ts';
 import type { RegisteredCaller, SeenTenant } from '../../storage/tenant/callers.ts';
 import type { CallerUsage } from '../../storage/tenant/remote.ts';
 import { tenantsOf } from '../../tenant/identity.ts';
-import { otherCursor } from '../page-size.ts';
+import { otherCursor } from '../query.ts';
 
 /** In characters of the id: enough for its own name among many thousands. */
 const SHORT_ID = 12;

@@ -25,7 +25,7 @@ import type { TenantOverview } from '../../storage/tenant/remote.ts';
 import type { RouteContext } from '../context.ts';
 import { type DayRange, daysIn, daysJson, rangeOf } from '../conversations/days.ts';
 import { lossesJson, periodJson, periodOf } from '../conversations/summary.ts';
-import { countIn, type PageSizes } from '../page-size.ts';
+import { countIn, type PageSizes } from '../query.ts';
 import { stored } from '../stored.ts';
 import { type KnownCaller, KnownCallers } from './known-callers.ts';
 

@@ -17,7 +17,7 @@ import { KEPT_DAYS } from '../../storage/tenant/usage.ts';
 import { type Tenant, tenantsOf } from '../../tenant/identity.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
 import { type RouteContext, verifiedTenant } from '../context.ts';
-import { countIn } from '../page-size.ts';
+import { countIn } from '../query.ts';
 import { stored } from '../stored.ts';
 
 /** In models, of those that have cost most. */

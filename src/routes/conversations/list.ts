@@ -8,7 +8,7 @@ import { idsIn, openingIn } from '../../storage/conversation/names.ts';
 import { ORDERS, OUTCOMES, type Range, SORTS } from '../../storage/tenant/listing.ts';
 import { type Tenant, tenantsOf } from '../../tenant/identity.ts';
 import { type RouteContext, verifiedTenant } from '../context.ts';
-import { countIn, cursorIn, type PageSizes } from '../page-size.ts';
+import { countIn, cursorIn, type PageSizes } from '../query.ts';
 import { stored } from '../stored.ts';
 import {
   type CallersQuery,

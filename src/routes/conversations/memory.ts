@@ -25,7 +25,6 @@ import { TIME_LIMITS } from '../../time-limits.ts';
 import { untilSettled } from '../../view/until-settled.ts';
 import { objectIn } from '../any-protocol.ts';
 import { type RouteContext, verifiedTenant } from '../context.ts';
-import { checkParameters } from '../page-size.ts';
 import { deleted, deletion, stored } from '../stored.ts';
 
 export async function getMemory(c: RouteContext): Promise<Response> {
@@ -149,8 +148,6 @@ export async function target(c: RouteContext, use: 'read' | 'change'): Promise<T
   const services = c.get('services');
   const tenant = await verifiedTenant(c, use);
   const id = checked(c.req.param('id') ?? '', 'id') ?? '';
-  // Without its user it would be another conversation. A POST has the upstream's parameters, too.
-  if (use === 'change' && c.req.method !== 'POST') checkParameters(c, ['user'], 'a conversation');
   const user = checked(c.req.header('x-memory-user') || c.req.query('user') || undefined, 'x-memory-user');
   const conversation = storedConversation(user, { id }, tenant, services);
   return { id, user, tenant, services, conversation, memory: conversation.memory };

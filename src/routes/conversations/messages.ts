@@ -12,7 +12,7 @@ import { Archive, type ArchivedMessage } from '../../storage/archive/archive.ts'
 import { LONGEST_QUERY } from '../../storage/archive/text.ts';
 import { readFromEither, type Tenant } from '../../tenant/identity.ts';
 import type { RouteContext } from '../context.ts';
-import { countIn, cursorIn, type PageSizes } from '../page-size.ts';
+import { countIn, cursorIn, type PageSizes } from '../query.ts';
 import { stored } from '../stored.ts';
 import { notFound, target } from './memory.ts';
 

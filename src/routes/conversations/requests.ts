@@ -16,7 +16,7 @@ import type { ConversationMemoryStub } from '../../storage/objects.ts';
 import { readFromEither, sha256Hex, type Tenant } from '../../tenant/identity.ts';
 import { anyBody, readAny } from '../any-protocol.ts';
 import { type RouteContext, scopeOf } from '../context.ts';
-import { countIn, cursorIn, type PageSizes } from '../page-size.ts';
+import { countIn, cursorIn, type PageSizes } from '../query.ts';
 import { stored } from '../stored.ts';
 import { notFound, type Target, target } from './memory.ts';
 

@@ -180,7 +180,7 @@ describe('a part of a ref', () => {
 
   it('names the parameter that was probably meant', async () => {
     expect(await errorOf(await get(refs.text, { line: '1-2' }))).toMatchObject({
-      message: "'line' is not a parameter of a ref; the nearest known one is 'lines'.",
+      message: "'line' is not a parameter of this route; the nearest known one is 'lines'.",
     });
   });
 

@@ -135,7 +135,7 @@ describe('a change of a conversation', () => {
       expect(refused.status).toBe(400);
       expect(await refused.json()).toMatchObject({
         error: {
-          message: "'usr' is not a parameter of a conversation; the nearest known one is 'user'.",
+          message: "'usr' is not a parameter of this route; the nearest known one is 'user'.",
           param: 'usr',
         },
       });

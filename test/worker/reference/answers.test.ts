@@ -403,3 +403,35 @@ describe('errors', () => {
     expect(error.parse(await answer.json()).error.code).toBe('invalid_api_key');
   });
 });
+
+describe('a parameter of the query', () => {
+  const OWN = OPERATIONS.filter(
+    ({ method, path, access }) => method !== 'post' && access !== 'none' && path.startsWith('/v1/'),
+  );
+  const filled = (path: string): string =>
+    path
+      .replace('{ref}', `ref_${'a'.repeat(26)}`)
+      .replace('{n}', '1')
+      .replace(/\{\w+\}/g, 'x');
+
+  it.each(OWN.map((one) => [one.method.toUpperCase(), one.path, one] as const))(
+    'that is unknown is named by %s %s, and those of the reference are not',
+    async (method, path, { access, parameters = [] }) => {
+      const ADMIN_TOKEN = 'the-token-of-the-operator';
+      const { app } = deployment(undefined, { ADMIN_TOKEN });
+      const headers = access === 'admin' ? { authorization: `Bearer ${ADMIN_TOKEN}` } : {};
+      const body = method === 'PUT' || method === 'PATCH' ? { body: '{}' } : {};
+      const refused = async (name: string): Promise<unknown> => {
+        const answer = await app.request(`${filled(path)}?${name}=`, { method, headers, ...body });
+        return answer.status === 400 ? (error.parse(await answer.json()).error as unknown) : {};
+      };
+
+      const unknown = { code: 'invalid_value', message: expect.stringMatching(/ is not a parameter of /) };
+      for (const name of ['filter', ...(method === 'GET' ? [] : ['version'])])
+        expect(await refused(name)).toMatchObject({ ...unknown, param: name });
+      const known = parameters.filter((one) => one.in === 'query').map(({ name }) => name);
+      for (const name of [...known, 'api-version', 'beta'])
+        expect(await refused(name)).not.toMatchObject(unknown);
+    },
+  );
+});

@@ -1,6 +1,7 @@
-/** What a query says: of a list how many (a page's size, days, tenants), and from where. */
+/** The query of Precis's own routes: its names; of a list how many entries, and from where. */
 import { hintFor, quote } from '../memory/strategy/hint.ts';
 import { type ApiError, invalid } from '../request/errors.ts';
+import { isForEach } from '../upstream/credentials.ts';
 
 export interface PageSizes {
   /** Without the parameter. */
@@ -22,20 +23,20 @@ export function countIn({ req }: Asked, name: string, { usual, largest }: PageSi
 }
 
 /**
- * For a query that would do more without one of its parameters.
+ * For routes that would do more, or read something else, without one of their parameters.
  *
- * @param of what they are parameters of
- * @throws ApiError that names one that is spelled wrong, and the nearest
+ * @throws ApiError that names one that is spelled wrong, and the nearest. One that a client
+ *   may send with every request is ignored
  */
 export function checkParameters(
   { req }: { readonly req: { query(): Record<string, string> } },
   known: readonly string[],
-  of: string,
 ): void {
-  const unknown = Object.keys(req.query()).find((name) => !known.includes(name));
+  const isKnown = (name: string): boolean => known.includes(name) || isForEach(name);
+  const unknown = Object.keys(req.query()).find((name) => !isKnown(name));
   if (unknown === undefined) return;
-  const hint = hintFor(unknown, known, 'they');
-  throw invalid(unknown, `${quote(unknown)} is not a parameter of ${of}; ${hint}.`);
+  const hint = known.length === 0 ? 'it has none' : hintFor(unknown, known, 'they');
+  throw invalid(unknown, `${quote(unknown)} is not a parameter of this route; ${hint}.`);
 }
 
 /** The parts of the cursor, if it has this form; undefined on the first page. @throws ApiError */

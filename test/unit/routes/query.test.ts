@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '../../../src/request/errors.ts';
-import { countIn } from '../../../src/routes/page-size.ts';
+import { countIn } from '../../../src/routes/query.ts';
 
 const sizes = { usual: 20, largest: 100 };
 const sizeOf = (limit: string | undefined) => countIn({ req: { query: () => limit } }, 'limit', sizes);
