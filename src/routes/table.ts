@@ -4,6 +4,7 @@
  */
 import type { Handler } from 'hono';
 import { agents } from '../agents.ts';
+import { urlOf } from '../lib/request-url.ts';
 import type { AppEnv } from '../request/services.ts';
 import { QUERY_PARAMETERS } from '../retrieval/query.ts';
 import { postBackup } from './admin/backup.ts';
@@ -192,7 +193,7 @@ export const ROUTES: readonly Route[] = [
   { path: '/v1/stats/comparison', handlers: { GET: getComparison }, query: DAYS, isOfAll: true },
   { path: '/v1/stats/summary', handlers: { GET: getSummary }, query: DAYS, isOfAll: true },
   { path: '/v1/stats/summary.svg', handlers: { GET: getSummary }, query: DAYS, isOfAll: true },
-  { path: '/v1/memory', handlers: { DELETE: deleteTenantData }, isOfAll: true },
+  { path: '/v1/memory', handlers: { DELETE: deleteTenantData }, query: { DELETE: ['all'] }, isOfAll: true },
 ];
 
 /** The canonical route of a URL's path. */
@@ -231,7 +232,10 @@ export function isForOperator(path: string): boolean {
   return FOR_OPERATORS.test(path);
 }
 
-/** The handlers of a route by method, which check the parameters of the query first. */
+/**
+ * The handlers of a route by method, which check the parameters of the query first. A path that
+ * ends with a slash deletes nothing: a client makes it of the name `.`, and it would mean more.
+ */
 export function handlersOf({ path, handlers, query = {} }: Route): [string, Handler<AppEnv>][] {
   const checking = ([method, handler]: [string, Handler<AppEnv>]): [string, Handler<AppEnv>] => {
     if (method === 'POST' || !path.startsWith('/v1/')) return [method, handler];
@@ -239,6 +243,7 @@ export function handlersOf({ path, handlers, query = {} }: Route): [string, Hand
     return [
       method,
       (c, next) => {
+        if (method === 'DELETE' && urlOf(c.req.raw).pathname.endsWith('/')) return c.notFound();
         checkParameters(c, known);
         return handler(c, next);
       },

@@ -85,6 +85,19 @@ overProtocols('the memory of a user', deployment, (protocol) => {
     expect(await read(user, { authorization: `Bearer ${OTHER_KEY}` })).toEqual({ user, ...nothing });
   });
 
+  it.each(['', '.', '%2E', 'two/..'])(
+    'loses nothing by the name %j, of which a client makes it all',
+    async (id) => {
+      const user = newUser();
+      await tell(user, 'one', 'Likes tea.');
+
+      const refused = await call(`${user}/memory/${id}`, 'DELETE');
+
+      expect(refused.status).toBe(404);
+      expect((await read(user)).conversations).toHaveLength(1);
+    },
+  );
+
   it('loses one entry, or all of them', async () => {
     const user = newUser();
     for (const id of ['a/b', 'two', 'three']) await tell(user, id, `Told in ${id}.`);

@@ -315,7 +315,7 @@ describe('answers about stored data', () => {
     await readAs('getBlock', await send('GET', '/v1/blocks/team'));
     expect(await readAs('listBlocks', await send('GET', '/v1/blocks'))).toMatchObject({ data: [{}] });
     await readAs('deleteBlock', await send('DELETE', '/v1/blocks/team'));
-    await readAs('deleteAll', await send('DELETE', '/v1/memory'));
+    await readAs('deleteAll', await send('DELETE', '/v1/memory?all=true'));
     await readAs('getHealth', await send('GET', '/healthz'));
     await readAs('getHeadroomHealth', await send('GET', '/health'));
     await readAs('getHello', await send('GET', '/api/hello'));
@@ -415,7 +415,7 @@ describe('a parameter of the query', () => {
       .replace(/\{\w+\}/g, 'x');
 
   it.each(OWN.map((one) => [one.method.toUpperCase(), one.path, one] as const))(
-    'that is unknown is named by %s %s, and those of the reference are not',
+    'that is unknown is named by %s %s, and the parameters of the reference are taken',
     async (method, path, { access, parameters = [] }) => {
       const ADMIN_TOKEN = 'the-token-of-the-operator';
       const { app } = deployment(undefined, { ADMIN_TOKEN });
@@ -430,7 +430,7 @@ describe('a parameter of the query', () => {
       for (const name of ['filter', ...(method === 'GET' ? [] : ['version'])])
         expect(await refused(name)).toMatchObject({ ...unknown, param: name });
       const known = parameters.filter((one) => one.in === 'query').map(({ name }) => name);
-      for (const name of [...known, 'api-version', 'beta'])
+      for (const name of [...known, 'api-version', 'beta', 'subscription-key'])
         expect(await refused(name)).not.toMatchObject(unknown);
     },
   );
