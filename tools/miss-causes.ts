@@ -27,7 +27,7 @@ export const MISSES: Readonly<Record<MissCause, Words>> = {
     'Append instead of editing; keep times, dates and ids out of instructions.',
   ],
   move: [
-    'Precis has moved the frontier; `trigger` says why.',
+    'Precis has moved the frontier (`trigger` says why), or the strategy is another one.',
     'Nothing, if the bill is below `would_be`. Else a larger budget, or `auto` instead of `compact`.',
   ],
   own_tools: [

@@ -17,7 +17,7 @@ import type { StoredConversation } from '../summary/conversation.ts';
 import { sha256Hex } from '../tenant/identity.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
 import type { MadeView } from '../view/made-view.ts';
-import { moved } from '../view/sent-before.ts';
+import { extendsSent, moved } from '../view/sent-before.ts';
 import type { CallFeature } from './listener.ts';
 
 /** Of the beginnings of an array that are asked for, the longest. */
@@ -41,15 +41,18 @@ export async function sinceBefore(call: Call, made: MadeView): Promise<Report> {
 /** Nothing where the report has its frontier already. */
 async function frontierSince(
   conversation: StoredConversation,
-  { report, movedAt, shownFrom, before: sent }: MadeView,
+  made: MadeView,
   call: Call,
 ): Promise<Partial<Pick<Report, 'frontier' | 'changed'>>> {
+  const { report, movedAt, shownFrom, before: sent } = made;
   const { frontier, applied_edits } = report;
   const isUnedited = frontier.unit === 0 && applied_edits.length === 0;
   const since = movedAt ?? shownFrom;
   if (frontier.moved || isUnedited || !since) return {};
   const before = await messagesBefore(conversation, since, sent?.messages ?? 0, call);
-  const change = ownChange({ hasMovedBetween: before !== undefined && since > before });
+  const hasMovedBetween =
+    before !== undefined && since > before && !(before === sent?.messages && extendsSent(sent, made, call));
+  const change = ownChange({ hasMovedBetween });
   return change ? { frontier: moved(report, change).frontier, changed: change } : {};
 }
 

@@ -99,7 +99,8 @@ export function ownPrefix(
 
 /**
  * A view whose report says that the frontier has moved where the view does not extend the one of
- * the request before.
+ * the request before. A move of its plan that changes nothing of what this isolate has sent before
+ * is none. A request that comes again has the report that it had.
  *
  * @param refused the view of the same request that the upstream has refused: it began as the one of
  *   the request before
@@ -109,6 +110,9 @@ export function withMoved(made: MadeView, call: Call, refused: MadeView | undefi
   const { report } = made;
   const { trigger, frontier, warnings } = report;
   const lacksRounds = trigger === 'none' && warnings.includes('rounds_absent');
+  const isLonger = before?.isNext === true && call.request.messages.length > before.messages;
+  if (isLonger && extendsSent(before, made, call))
+    return { ...made, before, report: { ...report, frontier: { ...frontier, moved: false } } };
   const change = frontier.moved
     ? ownChange(lacksRounds ? { part: 'rounds' } : { planned: trigger })
     : ownChange({
@@ -123,6 +127,12 @@ export function withMoved(made: MadeView, call: Call, refused: MadeView | undefi
 /** Whether a request has sent its view to the end of the one before, on the same terms. */
 function isCompared(before: SentBefore | undefined, call: Call): boolean {
   return before?.isNext === true && areSame(before.sent.terms, termsOf(call));
+}
+
+/** Whether a view has all that Precis has sent in an earlier request, on the same terms. */
+export function extendsSent({ sent, messages }: SentBefore, made: MadeView, call: Call): boolean {
+  const terms = termsOf(call);
+  return areSame(sent.terms, terms) && !movedPart(sent, ownPrefix(made, [], messages), terms);
 }
 
 /** The first part of a view that is not what an earlier request was reported to have. */

@@ -68,6 +68,8 @@ const MOST_KEPT = 200;
 interface Followed {
   /** Whether Precis has changed what precedes the end of the request before. */
   readonly isOwn: boolean;
+  /** Whether nothing of that has changed, which both requests show. */
+  readonly isExtended: boolean;
   readonly miss: CacheMiss | null;
   readonly dropped: DroppedReasoning | null;
   readonly lines: readonly Line[];
@@ -83,7 +85,7 @@ export function followed(
   const { prefix, edited = [], reasoning, ready, isFar, verdict } = request;
   const before = lineOf(lines, prefix);
   // One that is kept late belongs before those that are known.
-  if (before && before.at > at) return { isOwn: false, miss: null, dropped: null, lines };
+  if (before && before.at > at) return { isOwn: false, isExtended: false, miss: null, dropped: null, lines };
   const change = changeOf(request, before);
   const isCompared = before !== undefined && nowOf(before, edited) !== undefined;
   const priced = order && {
@@ -104,6 +106,7 @@ export function followed(
   };
   return {
     isOwn: change !== undefined && isOwn(change),
+    isExtended: isCompared && change === undefined,
     miss: priced && before?.cache ? missOf(priced, before.cache) : null,
     dropped,
     lines: withLine(lines, line, before),

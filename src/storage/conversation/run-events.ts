@@ -291,7 +291,7 @@ function billed(runs: readonly NewRun[], before: Omit<Tally, 'next'>) {
   const found = runs.map((run): Found => {
     const { at, billing, compared } = run;
     const after = compared && followed(lines, compared, at, billing);
-    const moved = billing?.moved || after?.isOwn || false;
+    const moved = !after?.isExtended && (billing?.moved || after?.isOwn || false);
     const next = billing && nextBill(standing, { ...billing, moved }, at);
     if (next) {
       sums = joinSums(sums, sumsOf(next.bill));

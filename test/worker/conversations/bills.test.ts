@@ -72,6 +72,30 @@ describe.each([
     expect(third?.would_be?.cached).toBe(0);
   });
 
+  it('a cache is broken where what was sent before has changed, whatever moved the frontier', async () => {
+    const { call } = billed(evicted);
+    const settings = { tools: '', effort: '', format: '', user: '', key: '', own: '' };
+    const prefix = { model: 'gpt-4.1', ...settings, messages: 'abc' };
+    const ended = (at: number, moved: boolean, edits: string) => {
+      const calls = [{ input: 20_000, cached: 2_048, cache_writes: null, output: 500 }];
+      const compared = { prefix, edited: [{ messages: 3, edits, rounds: '' }], ready: at, isFar: false };
+      const billing = { ...BILL_ORDER, moved, calls };
+      return batchOf(endedRun({ created_at: at, mode: 'auto' }, { billing, compared }));
+    };
+    const start = 1_000_000_000;
+    await call((memory) => memory.events.add(ended(start, false, 'one')));
+    // A move of messages that were never sent, and then another strategy.
+    await call((memory) => memory.events.add(ended(start + 1_000, true, 'one')));
+    await call((memory) => memory.events.add(ended(start + 2_000, false, 'other')));
+    const page = (await call((memory) => memory.events.page(null, 10))) ?? [];
+    const lost = page.map(({ bill, cache_miss }) => [bill?.debits.broken_cache, cache_miss?.cause]);
+    expect(lost).toEqual([
+      [(19_968 - 2_048) * 1_500, 'move'],
+      [0, 'vendor'],
+      [0, undefined],
+    ]);
+  });
+
   it('requests that come together cost what they cost one by one', async () => {
     const orders = [0, 1, 2, 3, 4, 5].map((n) => ({
       ...BILL_ORDER,

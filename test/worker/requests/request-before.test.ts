@@ -86,6 +86,21 @@ describe('an isolate that has not seen the request before', () => {
     },
   );
 
+  it('reports no move since that has edited only what was never sent', async () => {
+    const { isolate } = deployment();
+    const last = await justMoved(isolate());
+    const knowing = isolate();
+    await knowing.send(0);
+
+    expect(await knowing.send(last)).toBe('kept');
+    // Another one was answered in between, whose view it does not know.
+    const other = deployment();
+    const between = other.isolate();
+    await between.send(0);
+    await other.isolate().send(3);
+    expect(await between.send(last)).toBe('moved');
+  });
+
   it('knows an array that comes again after a shorter one', async () => {
     const { isolate } = deployment();
     const knowing = isolate();
