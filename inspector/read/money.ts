@@ -119,19 +119,21 @@ export function netOfSums(sums: Billed): { readonly net: number | undefined; rea
 /** A request, as far as it says why it has no price. */
 interface Answered extends Billed {
   readonly status: number;
-  readonly usage: { readonly input: number | null; readonly cache_writes: number | null } | null;
+  readonly usage: { readonly input: number | null; readonly cached: number | null } | null;
 }
 
 /** Why the cost of a conversation is not known, at the end of a sentence. */
 export function whyUnknown(events: readonly Answered[], sums: Amounts | undefined): string {
-  if (sums?.sent !== undefined) return 'a model without a price wrote a summary.';
+  if (sums?.sent !== undefined) return 'a summary has no known cost.';
   const answered = events.filter(({ status }) => status < 400);
   if (answered.length === 0) return 'no request has an answer from the model.';
-  if (answered.every(({ bill }) => bill == null)) return 'the model has no price here.';
+  if (answered.every(({ bill }) => bill == null))
+    return 'there is no price here for the model, its tier or its cache.';
   const counted = answered.flatMap(({ usage }) => (usage?.input == null ? [] : [usage]));
   if (counted.length === 0)
     return 'the upstream reported no usage. A chat stream has one with "stream_options": {"include_usage": true}.';
-  return 'the upstream does not report how many tokens it wrote to its cache, which have their own price.';
+  const did = counted.some(({ cached }) => cached === null) ? 'read from' : 'wrote to';
+  return `the upstream does not report how many tokens it ${did} its cache, which have their own price.`;
 }
 
 function amount(value: unknown): number | undefined {

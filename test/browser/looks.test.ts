@@ -211,7 +211,7 @@ describe('the operator’s screen', () => {
           alert('failing', 'act', `${NAMES[3]}: 25 % of requests fail with 429 (25 of 100).`, NAMES[3]),
           alert('failing', 'watch', 'bob: 6 % of requests fail with 429 (6 of 100).', 'bob'),
           alert('budget', 'watch', 'bob is at 95 % of the limit of the day ($4.75 of $5.00).', 'bob'),
-          alert('unpriced', 'watch', '566 requests without a price, of an-unknown-model.'),
+          alert('unpriced', 'watch', '566 requests without a known cost, of an-unknown-model.'),
           alert('misses', 'watch', 'Cache misses cost $6.00, 12 % of what was paid (36,000 requests).'),
           alert('retiring', 'watch', 'gpt-4.1-mini retires in 47 days (2027-01-15).'),
         ],

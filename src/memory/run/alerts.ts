@@ -105,7 +105,9 @@ function unpriced(total: DaySums): Alert[] {
   const models = Object.entries(total.models ?? {}).filter(([, one]) => one.unbilled > 0);
   const [[model] = ['']] = models.toSorted(([, one], [, other]) => other.unbilled - one.unbilled);
   const whose = model === '' ? '' : `, ${models.length > 1 ? 'mostly ' : ''}of ${model}`;
-  return [alert('unpriced', 'watch', `${many(unbilled, 'request')} without a price${whose}.`, { model })];
+  return [
+    alert('unpriced', 'watch', `${many(unbilled, 'request')} without a known cost${whose}.`, { model }),
+  ];
 }
 
 function misses({ missed = {}, sent, summarizer }: DaySums): Alert[] {

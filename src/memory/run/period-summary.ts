@@ -71,7 +71,7 @@ function savedWords(total: DaySums): string {
   const net = netOf(total);
   const { requests, would_be: wouldBe, unpriced, billed } = total;
   if (net === null) {
-    const why = billed > 0 ? `, since ${many(unpriced, 'summary has', 'summaries have')} no known price` : '';
+    const why = billed > 0 ? `, since ${many(unpriced, 'summary has', 'summaries have')} no known cost` : '';
     return `${many(requests, 'request')} whose savings are not known${why}`;
   }
   const amount = dollarsIn(net === 0 ? wouldBe : net);
@@ -122,7 +122,7 @@ function unknownSentences(total: DaySums): string[] {
   if (unbilled === 0) return [];
   const [have, are] = unbilled === 1 ? ['has', 'it is'] : ['have', 'they are'];
   return [
-    `${many(unbilled, 'request')} of ${total.requests.toLocaleString('en')} ${have} no known price; ${are} left out.`,
+    `${many(unbilled, 'request')} of ${total.requests.toLocaleString('en')} ${have} no known cost; ${are} left out.`,
   ];
 }
 

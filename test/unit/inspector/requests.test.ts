@@ -234,15 +234,20 @@ describe('a run event', () => {
 
   it('are not known for the reason that holds', () => {
     const priced = { status: 200, bill: { unit: 'nanodollars' } };
-    const usage = { input: 9, cache_writes: null };
+    const usage = { input: 9, cached: 0 };
     expect(whyUnknown([{ ...priced, usage: null }], undefined)).toMatch(/^the upstream reported no usage\./);
-    expect(whyUnknown([{ ...priced, usage }], undefined)).toMatch(/^the upstream does not report how many/);
-    expect(whyUnknown([{ status: 200, bill: null, usage }], undefined)).toBe('the model has no price here.');
+    expect(whyUnknown([{ ...priced, usage }], undefined)).toContain('how many tokens it wrote to its cache');
+    expect(whyUnknown([{ ...priced, usage: { ...usage, cached: null } }], undefined)).toContain(
+      'how many tokens it read from its cache',
+    );
+    expect(whyUnknown([{ status: 200, bill: null, usage }], undefined)).toMatch(
+      /^there is no price here for/,
+    );
     expect(whyUnknown([{ status: 429, bill: null, usage: null }], undefined)).toBe(
       'no request has an answer from the model.',
     );
     const sums = amountsOf({ bill: { unit: 'nanodollars', sent: { amount: 1 }, actual: null } });
-    expect(whyUnknown([{ ...priced, usage }], sums)).toBe('a model without a price wrote a summary.');
+    expect(whyUnknown([{ ...priced, usage }], sums)).toBe('a summary has no known cost.');
   });
 
   it('has a bill in dollars, with members that are not known', () => {

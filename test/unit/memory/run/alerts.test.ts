@@ -64,12 +64,12 @@ describe('alerts', () => {
     ['a limit of nothing', limited({ usd_per_day: 0 }, 0), []],
     ['no budget', limited({ requests_per_minute: 1 }, 900), []],
     [
-      'requests without a price',
+      'requests without a known cost',
       caller({
         requests: 600,
         models: { mine: model({ requests: 560, unbilled: 560 }), b: model({ requests: 40, unbilled: 6 }) },
       }),
-      ['watch: 566 requests without a price, mostly of mine.'],
+      ['watch: 566 requests without a known cost, mostly of mine.'],
     ],
     ['cheap misses', missing(4), []],
     ['misses of unknown cost', missing(null), []],

@@ -37,7 +37,7 @@ describe('the summary of some days', () => {
       ': under $0.01 saved of under $0.01 (75 %), 0 lost',
     ],
     [{ sent: 1_000 * DOLLAR }, '$18.00 lost: without Precis it would have been $990, 0 lost'],
-    [{ unpriced: 1 }, '4 requests whose savings are not known, since 1 summary has no known price'],
+    [{ unpriced: 1 }, '4 requests whose savings are not known, since 1 summary has no known cost'],
     [{ billed: 0, would_be: 0, sent: 0 }, '4 requests whose savings are not known, 0 lost'],
     [
       { failed: 3, failures: { 429: { requests: 2 }, 502: { requests: 1 } } },
@@ -47,9 +47,9 @@ describe('the summary of some days', () => {
     [{ failed: 2 }, '2 failed answers, no conversation'],
     [
       { requests: 700, models: { a: { ...MODEL, requests: 700, unbilled: 566 } } },
-      '566 requests of 700 have no known price; they are left out.',
+      '566 requests of 700 have no known cost; they are left out.',
     ],
-    [{ requests: 9, models: {}, failed: 1, observed: 2 }, '2 requests of 9 have no known price'],
+    [{ requests: 9, models: {}, failed: 1, observed: 2 }, '2 requests of 9 have no known cost'],
     [{ observed: 2 }, '2 requests were only observed; what they would have saved is not known.'],
     [
       { observed: 1, potential_billed: 1, potential_net: DOLLAR },
