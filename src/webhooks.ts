@@ -1,5 +1,5 @@
 /**
- * Callbacks to the deployer (docs/design.md#11-observability), signed as Standard Webhooks
+ * Callbacks to the deployer (docs/operating.md#callbacks), signed as Standard Webhooks
  * (https://www.standardwebhooks.com): ids and numbers, never content or keys. Best effort: nothing
  * waits for them, and after three tries one is lost.
  */

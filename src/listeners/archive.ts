@@ -1,6 +1,6 @@
 /**
  * `archive: true` and `ARCHIVE=always`: stores a request's messages and the text of its answer
- * unchanged, once the upstream has accepted the request (docs/design.md#7-storage).
+ * unchanged, once the upstream has accepted the request (docs/conversations.md#the-archive).
  */
 import { pause } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';

@@ -1,4 +1,4 @@
-/** The report of a call in the headers of its answer (docs/design.md#4-what-the-caller-gets). */
+/** The report of a call in the headers of its answer (docs/answers-and-errors.md#headers). */
 import type { Report } from '../memory/plan/report.ts';
 import type { ScopeFeature } from './listener.ts';
 

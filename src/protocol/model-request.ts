@@ -115,8 +115,7 @@ export interface Additions {
 }
 
 /**
- * A body with more messages, items or tools is forwarded without edits
- * (docs/design.md#9-tokens-and-bytes).
+ * A body with more messages, items or tools is forwarded without edits (docs/operating.md#limits).
  */
 export const MOST_MESSAGES = 20_000;
 

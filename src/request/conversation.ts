@@ -31,8 +31,8 @@ import type { Services } from './services.ts';
 
 /**
  * The group of a request's refs and archive: the conversation it names, else the session that its
- * client names (docs/design.md#3-what-the-caller-says), else the hash of its first messages.
- * Undefined before there is an answer.
+ * client names (docs/conversations.md), else the hash of its first messages. Undefined before there
+ * is an answer.
  */
 export function groupOf(
   messages: readonly Hashed[],

@@ -1,6 +1,6 @@
 /**
  * Errors made by Precis, in the format of the API that the caller speaks, so that clients' error
- * handling works (docs/design.md#5-routes).
+ * handling works (docs/answers-and-errors.md#errors).
  */
 import type { AnswerFault } from '../protocol/answers/answer-format.ts';
 import { messagesError } from '../protocol/messages/errors.ts';

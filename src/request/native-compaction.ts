@@ -1,6 +1,5 @@
 /**
- * Compaction by the upstream (`context_management`), and the mode `native`
- * (docs/design.md#the-strategy).
+ * Compaction by the upstream (`context_management`), and the mode `native` (docs/modes.md#native).
  */
 import type { Config } from '../config.ts';
 import { mayCompactItself, summarizesOnDemand } from '../memory/models/upstream-apis.ts';

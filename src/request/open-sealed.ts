@@ -1,7 +1,7 @@
 /**
  * Looks for our items before anything else is read. Compaction items are opened: from then on their
- * contents are ordinary messages (docs/design.md#8-summaries). Marked reasoning is removed, as if
- * it had never been there.
+ * contents are ordinary messages (docs/responses-api.md#compactions). Marked reasoning is removed,
+ * as if it had never been there.
  */
 import { elementAt } from '../lib/elements.ts';
 import { MOST_MESSAGES, type ModelRequest } from '../protocol/model-request.ts';

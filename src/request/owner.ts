@@ -1,7 +1,4 @@
-/**
- * The owner of a request: the user and the conversation that it names
- * (docs/design.md#3-what-the-caller-says).
- */
+/** The owner of a request: the user and the conversation that it names (docs/conversations.md). */
 import type { Isolation } from '../config.ts';
 import { asObject, asString, parseJson } from '../lib/json.ts';
 import type { Warning } from '../memory/plan/report.ts';

@@ -41,10 +41,7 @@ export interface RequestScope {
   mayStore(tenant: Tenant): Promise<boolean>;
 }
 
-/**
- * Precis's own header, and the headers of opencode and Codex
- * (docs/design.md#3-what-the-caller-says).
- */
+/** Precis's own header, and the headers of opencode and Codex (docs/conversations.md). */
 const SESSION_HEADERS = ['x-conversation-id', 'x-session-id', 'session-id'];
 
 type Origin = Pick<RequestScope, 'services' | 'incoming' | 'api' | 'agent' | 'trace' | 'named' | 'waitUntil'>;

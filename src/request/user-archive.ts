@@ -1,7 +1,8 @@
 /**
  * The archives of all conversations of one user, and the passages that models keep for them
- * (docs/design.md#7-storage). Passages are the archive of a conversation without a caller: they
- * have its encryption, its index, its vectors, and go with the tenant's data.
+ * (docs/conversations.md#all-conversations-of-a-user). Passages are the archive of a conversation
+ * without a caller: they have its encryption, its index, its vectors, and go with the tenant's
+ * data.
  */
 import { StoreError } from '../lib/store-error.ts';
 import { after } from '../lib/time-limit.ts';

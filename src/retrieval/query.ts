@@ -42,7 +42,7 @@ const WAYS = ['lines', 'grep', 'path'];
 
 export const QUERY_PARAMETERS = [...WAYS, 'context'];
 
-/** Limits of a query (docs/design.md#5-routes). */
+/** Limits of a query (docs/refs-and-retrieval.md#refs). */
 const LONGEST_GREP_BYTES = 256;
 const MOST_CONTEXT = 20;
 const LARGEST_JSON_BYTES = 8 * 1024 * 1024;

@@ -1,6 +1,6 @@
 /**
- * The tool with which a model fetches removed content (docs/design.md#the-strategy). Its definition
- * has the same bytes on every request.
+ * The tool with which a model fetches removed content (docs/refs-and-retrieval.md#retrieval). Its
+ * definition has the same bytes on every request.
  */
 import * as z from 'zod';
 import type { Result } from '../lib/result.ts';

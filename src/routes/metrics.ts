@@ -1,4 +1,4 @@
-/** `GET /metrics`: the deployment's metrics, for its operator (docs/design.md#11-observability). */
+/** `GET /metrics`: the deployment's metrics, for its operator (docs/operating.md#metrics). */
 import { exposition } from '../storage/metrics/families.ts';
 import type { RouteContext } from './context.ts';
 import { stored } from './stored.ts';

@@ -1,6 +1,6 @@
 /**
  * Any other `/v1/*`: forwarded untouched, with request and response streamed
- * (docs/design.md#5-routes).
+ * (docs/deploying.md#routes).
  */
 import { askUpstream } from '../answer/ask-upstream.ts';
 import { unread } from '../answer/unread/unread-body.ts';

@@ -1,4 +1,4 @@
-/** `/v1/refs`: reads, lists and deletes removed content (docs/design.md#5-routes). */
+/** `/v1/refs`: reads, lists and deletes removed content (docs/refs-and-retrieval.md#refs). */
 import { secondsOf } from '../lib/utc-time.ts';
 import { REF_PATTERN } from '../memory/conversation/refs.ts';
 import { ApiError } from '../request/errors.ts';

@@ -1,6 +1,6 @@
 /**
  * Maps a path to a route. Base URLs may have a prefix and lack `/v1`, so known routes are matched
- * at the end of the path, and anything before them is dropped (docs/design.md#5-routes).
+ * at the end of the path, and anything before them is dropped (docs/deploying.md#routes).
  */
 
 /** The path of a route, and how it is matched. */

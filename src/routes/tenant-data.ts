@@ -1,4 +1,4 @@
-/** `/v1/memory`: all of a tenant's data (docs/design.md#5-routes). */
+/** `/v1/memory`: all of a tenant's data (docs/operating.md#what-is-kept-and-how-long). */
 import { invalid } from '../request/errors.ts';
 import type { Services } from '../request/services.ts';
 import type { TenantMemoryStub } from '../storage/objects.ts';

@@ -1,6 +1,6 @@
 /**
  * `/v1/users/{user}/memory`: the summaries that a user's new conversations are given
- * (docs/design.md#5-routes).
+ * (docs/conversations.md#seeing-and-correcting-it).
  */
 import { secondsOf } from '../lib/utc-time.ts';
 import { measureOf } from '../memory/models/facts.ts';

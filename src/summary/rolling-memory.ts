@@ -1,7 +1,7 @@
 /**
- * Rolling memory (docs/design.md#8-summaries), the Worker's part. A memory is recalled before the
- * plan, without waiting for a model. After the answer, the material of the next memory is handed
- * over to the conversation's object.
+ * Rolling memory (docs/modes.md#rolling_summary), the Worker's part. A memory is recalled before
+ * the plan, without waiting for a model. After the answer, the material of the next memory is
+ * handed over to the conversation's object.
  *
  * The first request of a round decides which version or digest all its requests see, so a tool loop
  * keeps its cached prefix while the next memory is being made. A request that would be refused with

@@ -2,7 +2,7 @@
 
 import type { Chunks } from './chunks.ts';
 
-/** Why there is no answer: an error code (docs/design.md#5-routes). */
+/** Why there is no answer: an error code (docs/answers-and-errors.md#errors). */
 export type UpstreamFault = 'upstream_unreachable' | 'upstream_timeout';
 
 export class UpstreamError extends Error {

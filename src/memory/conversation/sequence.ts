@@ -1,7 +1,7 @@
 /**
- * Rounds and sequence numbers (docs/design.md#8-summaries). Round r has two numbers: 2(r−1) for its
- * user message and 2(r−1)+1 for the assistant message that closes it. Tool steps have none; they
- * belong to their round.
+ * Rounds and sequence numbers (docs/modes.md#rolling_summary). Round r has two numbers: 2(r−1) for
+ * its user message and 2(r−1)+1 for the assistant message that closes it. Tool steps have none;
+ * they belong to their round.
  */
 import { elementAt } from '../../lib/elements.ts';
 import type { History } from './history.ts';

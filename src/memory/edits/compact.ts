@@ -322,7 +322,7 @@ export function remove(candidate: RemovalCandidate, context: CompactContext): Re
 
 /**
  * `compact_include_tools` takes precedence; an empty list means no list
- * (docs/design.md#the-strategy).
+ * (docs/strategy-reference.md#compact).
  */
 function mayCompact(tool: string, strategy: CompactSettings): boolean {
   if (strategy.compact_include_tools.length > 0) return strategy.compact_include_tools.includes(tool);

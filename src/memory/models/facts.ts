@@ -16,7 +16,7 @@ import {
 } from './families.ts';
 
 /**
- * Base of the percentages for an unknown model (docs/design.md#the-strategy,
+ * Base of the percentages for an unknown model (docs/strategy-reference.md,
  * `context_window_tokens`).
  */
 export const DEFAULT_WINDOW = 400_000;

@@ -15,7 +15,7 @@ import type { LargeOutput } from '../replay/seen-outputs.ts';
 import { type AutoStrategy, SMALLEST_OFFLOAD } from './auto-settings.ts';
 import { range } from './compact.ts';
 
-/** Tokens over which arguments are cleared (docs/design.md#the-strategy). */
+/** Tokens over which arguments are cleared (docs/modes.md#auto). */
 const LARGE_INPUT = 500;
 
 export class AutoEdits implements Recalling {

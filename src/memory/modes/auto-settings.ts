@@ -15,9 +15,9 @@ import {
 } from '../strategy/fields.ts';
 import { RETIRED_FIELDS } from '../strategy/retired.ts';
 
-/** Where a jump stops, as a share of the budget (docs/design.md#the-strategy). */
+/** Where a jump stops, as a share of the budget (docs/strategy-reference.md). */
 const WATERMARK = 0.6;
-/** Tokens of the smallest compacted output (docs/design.md#the-strategy). */
+/** Tokens of the smallest compacted output (docs/modes.md#auto). */
 const MIN_TOKENS = 500;
 const OFFLOAD_TOKENS = 8_000;
 /**

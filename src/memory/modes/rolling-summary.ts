@@ -1,7 +1,7 @@
 /**
- * `rolling_summary` (docs/design.md#8-summaries): a memory of the rounds before the full zone, made
- * in the background, and everything after it verbatim. The array does not determine which memory is
- * ready, so nothing is replayed; the rest of the plan is a function of both.
+ * `rolling_summary` (docs/modes.md#rolling_summary): a memory of the rounds before the full zone,
+ * made in the background, and everything after it verbatim. The array does not determine which
+ * memory is ready, so nothing is replayed; the rest of the plan is a function of both.
  */
 import * as z from 'zod';
 import { elementAt } from '../../lib/elements.ts';

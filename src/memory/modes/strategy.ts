@@ -213,7 +213,7 @@ export function answerRoomOf(longest: number | undefined, limit: number): number
 }
 
 /**
- * Whether the model gets a tool to fetch removed content (docs/design.md#the-strategy).
+ * Whether the model gets a tool to fetch removed content (docs/refs-and-retrieval.md#retrieval).
  *
  * @param hasTools whether the caller's request has tools
  */

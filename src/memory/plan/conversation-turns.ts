@@ -1,6 +1,6 @@
 /**
  * A view as turns of plain text, for callers that keep no `messages` array
- * (docs/design.md#4-what-the-caller-gets, `format`).
+ * (docs/refs-and-retrieval.md#post-v1compact, `format`).
  */
 
 import { firstLine, shortened } from '../../lib/characters.ts';

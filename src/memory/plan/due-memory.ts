@@ -1,6 +1,6 @@
 /**
- * Which rolling memory (docs/design.md#8-summaries) a conversation needs: the round whose memory a
- * request uses, and the memory to be made after the answer.
+ * Which rolling memory (docs/modes.md#rolling_summary) a conversation needs: the round whose memory
+ * a request uses, and the memory to be made after the answer.
  */
 import type { Boundaries } from '../conversation/boundaries.ts';
 import type { History } from '../conversation/history.ts';

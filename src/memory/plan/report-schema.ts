@@ -1,5 +1,5 @@
 /**
- * The shape of a report, the `memory` object of an answer (docs/design.md#4-what-the-caller-gets).
+ * The shape of a report, the `memory` object of an answer (docs/answers-and-errors.md#the-report).
  * A member that is optional is absent where the request has nothing of it. Sizes are in tokens.
  */
 import * as z from 'zod';

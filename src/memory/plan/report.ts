@@ -1,5 +1,5 @@
 /**
- * The report to the caller about its request (docs/design.md#4-what-the-caller-gets). Its shape is
+ * The report to the caller about its request (docs/answers-and-errors.md#the-report). Its shape is
  * `report-schema.ts`.
  */
 import { answeredBefore, type History } from '../conversation/history.ts';

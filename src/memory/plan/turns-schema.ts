@@ -1,4 +1,6 @@
-/** The shape of a view as turns of plain text (docs/design.md#4-what-the-caller-gets, `format`). */
+/**
+ * The shape of a view as turns of plain text (docs/refs-and-retrieval.md#post-v1compact, `format`).
+ */
 import * as z from 'zod';
 import type { Immutable } from '../../lib/immutable.ts';
 import { count, name, refName, seconds } from '../shapes.ts';

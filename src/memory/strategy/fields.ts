@@ -1,4 +1,4 @@
-/** Fields that several modes share, with defaults and ranges (docs/design.md#the-strategy). */
+/** Fields that several modes share, with defaults and ranges (docs/strategy-reference.md). */
 import * as z from 'zod';
 import { isObject } from '../../lib/json.ts';
 import { TOKEN_ESTIMATORS } from '../models/facts.ts';
@@ -143,8 +143,8 @@ const DEFAULT_REHYDRATION: Rehydration = rehydration.parse({});
 const REHYDRATE_REFUSED = 'it must be true, false, or an object of items and max_tokens';
 
 /**
- * `rehydrate`: which contents follow a summary again (docs/design.md#the-strategy). `true` means
- * the defaults.
+ * `rehydrate`: which contents follow a summary again (docs/modes.md#rehydration). `true` means the
+ * defaults.
  */
 const rehydrate = z.union([z.boolean(), rehydration], { error: REHYDRATE_REFUSED }).default(false);
 

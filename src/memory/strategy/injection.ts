@@ -12,7 +12,7 @@ import { fault, type StrategyFault, type WithNulls, withoutNulls } from './field
 import { whatIsWrong } from './hint.ts';
 import { withoutTag } from './memory-blocks.ts';
 
-/** Tokens of the largest block (docs/design.md#7-storage). */
+/** Tokens of the largest block (docs/conversations.md#memory-across-conversations). */
 const MOST_TOKENS = 800;
 
 /**

@@ -63,7 +63,7 @@ const SPOKEN = ['refusal', 'audio'];
 /** Text fields of a message that the model reads, beside `content` and its reasoning. */
 const TEXT_FIELDS = ['name', 'refusal'];
 
-/** Marks messages that `/v1/compact` changed (docs/design.md#4-what-the-caller-gets). */
+/** Marks messages that `/v1/compact` changed (docs/refs-and-retrieval.md#post-v1compact). */
 export const COMPACTED_MARK = 'compacted';
 
 /** The fields that a message's texts, calls and thinking are read from, or that say nothing. */

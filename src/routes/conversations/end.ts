@@ -1,6 +1,6 @@
 /**
  * `POST /v1/conversations/{id}/end`: makes the final summary of a conversation, and publishes it to
- * the user's other conversations (docs/design.md#5-routes).
+ * the user's other conversations (docs/conversations.md#memory-across-conversations).
  */
 import { readWholeCall } from '../../answer/read-call.ts';
 import { wholeSummary } from '../../memory/modes/strategy.ts';

@@ -1,4 +1,6 @@
-/** `GET /v1/conversations`: the caller's conversations (docs/design.md#5-routes). */
+/**
+ * `GET /v1/conversations`: the caller's conversations (docs/conversations.md#all-conversations).
+ */
 import { AT_ONCE } from '../../lib/slots.ts';
 import { secondsOf } from '../../lib/utc-time.ts';
 import { billSumsJson } from '../../memory/money/bill-sums.ts';

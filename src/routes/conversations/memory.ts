@@ -1,6 +1,6 @@
 /**
  * `/v1/conversations/{id}/memory`: a conversation's stored state and settings
- * (docs/design.md#5-routes).
+ * (docs/conversations.md).
  */
 import { secondsOf } from '../../lib/utc-time.ts';
 import { namesNone } from '../../memory/modes/strategy.ts';

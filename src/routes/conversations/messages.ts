@@ -1,6 +1,6 @@
 /**
  * `GET /v1/conversations/{id}/messages`: lists or searches a conversation's archive
- * (docs/design.md#5-routes).
+ * (docs/conversations.md#the-archive).
  */
 import { concat } from '../../lib/bytes.ts';
 import type { Warning } from '../../memory/plan/report.ts';

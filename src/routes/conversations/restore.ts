@@ -1,6 +1,7 @@
 /**
  * `PUT /v1/conversations/{id}/memory`: the settings and the newest text of a conversation, as `GET`
- * of the same route has answered them, here or in another deployment (docs/design.md#5-routes).
+ * of the same route has answered them, here or in another deployment
+ * (docs/conversations.md#moving-a-conversation).
  */
 import { Buffer } from 'node:buffer';
 import { parseObject } from '../../lib/json.ts';

@@ -1,6 +1,6 @@
 /**
  * `GET /v1/stats`: how long a caller's summaries take, how large their windows are, and what its
- * conversations have cost (docs/design.md#5-routes).
+ * conversations have cost (docs/conversations.md#all-conversations).
  */
 import { plus } from '../../lib/sums.ts';
 import { dateOfDay } from '../../lib/utc-time.ts';

@@ -18,8 +18,8 @@ import {
 } from './memories.ts';
 
 /**
- * The maximum of messages in a conversation (docs/design.md#9-tokens-and-bytes). Their hashes stay
- * below the 2 MB limit of a bound string.
+ * The maximum of messages in a conversation (docs/operating.md#limits). Their hashes stay below the
+ * 2 MB limit of a bound string.
  */
 const MOST_CANDIDATES = 20_000;
 

@@ -1,6 +1,6 @@
 /**
- * The metrics of a deployment (docs/design.md#11-observability). Every label has a closed set of
- * values; none is ever a key, an id or a text of a caller.
+ * The metrics of a deployment (docs/operating.md#metrics). Every label has a closed set of values;
+ * none is ever a key, an id or a text of a caller.
  */
 
 const TOKENS = [1e3, 2e3, 4e3, 8e3, 16e3, 32e3, 64e3, 128e3, 256e3, 512e3, 1e6];
