@@ -6,8 +6,9 @@
  * what storage has shown) is defined beside the fact: nobody waits for that, and tests move the
  * clock.
  *
- * Nothing in `src/` can change a limit, and no variable does. Tests shorten them from outside
- * (test/support/time-limits.ts), so a build from `src/index.ts` has these values and no others.
+ * Nothing in `src/` can change a limit, and no variable does, but for the four defaults of variables.
+ * Tests shorten them from outside (test/support/time-limits.ts), so a build from `src/index.ts` has
+ * these values and no others.
  */
 const VALUES = {
   // Defaults of variables (docs/deploying.md).
@@ -124,7 +125,7 @@ const VALUES = {
   idleCallMs: 10_000,
   /** The wait in the object itself: less than `idleCallMs`. */
   idleTurnMs: 5_000,
-  /** A flush (docs/design.md#5-routes). */
+  /** A flush (docs/conversations.md). */
   flushMs: 60_000,
   /** Some records of a backup, or their return: up to 50 calls of storage. */
   backupMs: 60_000,

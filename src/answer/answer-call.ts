@@ -1,4 +1,4 @@
-/** A request to a model, in either protocol. Chooses the way on which it is answered. */
+/** A request to a model, in any protocol. Chooses the way on which it is answered. */
 
 import { CallLife } from '../listeners/life.ts';
 import { tryBody } from '../request/body.ts';

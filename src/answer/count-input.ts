@@ -1,6 +1,7 @@
 /**
- * `POST /v1/responses/input_tokens`: the upstream counts the view that would be sent, with the
- * tools and Precis's messages. Nothing is stored for it, and no summary is made.
+ * `POST /v1/responses/input_tokens` and `POST /v1/messages/count_tokens`: the upstream counts the
+ * view that would be sent, with Precis's tools and messages. Nothing is stored for it, and no
+ * summary is made.
  */
 
 import { CallLife } from '../listeners/life.ts';

@@ -5,8 +5,8 @@
  * The run has the usage of the upstream's answers (`protocol/answers/usage-tail.ts`).
  * `memory/run/build-event.ts` makes the event from plan, view and report,
  * `storage/conversation/run-outboxes.ts` sends it to the object of its conversation, where
- * `run-events.ts` keeps it. `routes/conversations/requests.ts` reads it, and
- * `memory/run/outline.ts` outlines a view from it.
+ * `run-events.ts` keeps it. `routes/conversations/requests.ts` reads it, and `memory/run/event.ts`
+ * outlines a view from it.
  */
 import { plus } from '../lib/sums.ts';
 import { pause } from '../lib/time-limit.ts';

@@ -7,8 +7,8 @@ import { JsonSyntaxError, type KnownElements } from './json/scanner.ts';
 import { scanJson } from './json/spans.ts';
 
 /**
- * Why a body can't be read: the error's code (docs/design.md#5-routes), the field at fault, and
- * what would be right.
+ * Why a body can't be read: the error's code (docs/answers-and-errors.md#errors), the field at
+ * fault, and what would be right.
  */
 export interface BodyFault {
   readonly code: 'invalid_json' | 'invalid_value' | 'invalid_messages';
@@ -89,8 +89,8 @@ const HEADERS = ['memory_user', 'memory_observe', 'memory_stream_errors'];
 const LONGEST_FIELD = 64;
 
 /**
- * Precis' own fields. They are read here and cut out before the body goes upstream
- * (docs/design.md#3-what-the-caller-says).
+ * Precis's own fields. They are read here and cut out before the body goes upstream
+ * (docs/strategy-reference.md#beside-the-strategy).
  */
 export const OWN_FIELDS = [
   'memory_strategy',

@@ -295,7 +295,7 @@ const ofUpstreams = {
   }),
   modelRefusals: shown<true>({
     about:
-      'What the upstream of a model refuses: marks, keys or diagnostics of its cache, usage of streams, signed summaries, tools over chat, an API, ids of reasoning.',
+      'What the upstream of a model refuses: marks, keys or diagnostics of its cache, usage of streams, signed summaries, tools over chat, an API, ids of reasoning, strict tools.',
     bytes: 512 * KIB,
     longestKey: LONGEST_MODEL + 16,
   }),

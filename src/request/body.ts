@@ -61,8 +61,8 @@ const DECODERS: Readonly<Record<string, (bytes: Uint8Array, maxOutputLength: num
 
 /**
  * @param param the field that an error names
- * @throws ApiError `body_too_large`, `unsupported_media_type`, or `invalid_json` for a body that
- *   can't be decoded
+ * @throws ApiError `body_too_large`, `unsupported_media_type`, `invalid_value` for a body that
+ *   can't be decoded, `invalid_json` for one that breaks off, `overloaded`
  */
 export async function readBody(
   request: Request,

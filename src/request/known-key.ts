@@ -2,7 +2,8 @@
  * Whether the upstream accepts a caller's key (docs/design.md#10-upstream-and-access). Storing,
  * reading and expensive planning wait for that.
  *
- * The isolate remembers the verdict (`upstream/acceptance.ts`) until an answer of 401.
+ * The isolate remembers the verdict (`upstream/acceptance.ts`) for ten minutes, or until an answer
+ * of 401; any other one for half a minute.
  */
 import type { Report } from '../memory/plan/report.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';

@@ -1,11 +1,11 @@
 /**
  * Compacts a whole conversation into one opaque item. The caller sends the item back in place of
- * the messages that it covers (docs/design.md#5-routes).
+ * the messages that it covers (docs/responses-api.md#compactions).
  *
- * The whole array is summarized (`make-view.ts`). The item also holds recent user messages and the
- * contents that no summary replaces, sealed for the user and the conversation that are named
- * (`tenant/sealed-item.ts`). `request/open-sealed.ts` opens it in the caller's bytes before the
- * body is read, so no later code knows of it.
+ * The whole array is summarized (`make-view.ts`). The item also holds what no summary replaces,
+ * sealed for the user and the conversation that are named (`tenant/sealed-item.ts`). Recent user
+ * messages are beside it. `request/open-sealed.ts` opens it in the caller's bytes before the body
+ * is read, so no later code knows of it.
  */
 
 import { type History, readHistory } from '../memory/conversation/history.ts';

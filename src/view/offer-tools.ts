@@ -1,6 +1,6 @@
 /**
  * Which of our tools a request gets: those that fetch and list removed contents, the one that
- * searches the archive (docs/design.md#the-strategy), and those that write memory blocks.
+ * searches the archive (docs/refs-and-retrieval.md#retrieval), and those that write memory blocks.
  *
  * It depends only on strategy, tools, key and the labels of writable blocks, never on the
  * conversation, since a changing list of tools would break the cached prefix.
@@ -69,8 +69,8 @@ export interface OfferedTools {
  * @param strategy the one that acts
  * @param searches what the deployment's searches go by
  * @param user what the model may reach of its user's other conversations; undefined: nothing
- * @returns `off` if the request asks for them and can't have them all, since upstreams refuse too
- *   many tools
+ * @returns `off` if the request asks for them and can't have those that fetch or write: it takes no
+ *   tools, has tools of their names, or would have too many for its upstream
  */
 export function offerTools(
   request: ModelRequest,

@@ -85,7 +85,10 @@ async function foundOrNew(callers: KnownCallers, name: string, { config }: Servi
     const isNew = config.access && !isTenantName(name);
     if (!(error instanceof ApiError) || !isNew) throw error;
     if (NEW_NAME.test(name)) return callers.newCaller(name);
-    throw invalid('name', 'The name of a new caller has up to 64 letters, digits, _, ., @ and -.');
+    throw invalid(
+      'name',
+      'The name of a new caller has up to 64 letters, digits, _, ., @ and -, and begins with none of the last three.',
+    );
   }
 }
 
