@@ -6,9 +6,9 @@
  * what storage has shown) is defined beside the fact: nobody waits for that, and tests move the
  * clock.
  *
- * Nothing in `src/` can change a limit, and no variable does, but for the four defaults of variables.
- * Tests shorten them from outside (test/support/time-limits.ts), so a build from `src/index.ts` has
- * these values and no others.
+ * Nothing in `src/` can change a limit, and no variable does, but for the four defaults of
+ * variables. Tests shorten them from outside (test/support/time-limits.ts), so a build from
+ * `src/index.ts` has these values and no others.
  */
 const VALUES = {
   // Defaults of variables (docs/deploying.md).
@@ -99,6 +99,8 @@ const VALUES = {
   summaryBackoffMs: 500,
   /** The longest of these pauses. */
   longestSummaryPauseMs: 4_000,
+  /** The longest of a digest of an output. */
+  longestDigestPauseMs: 2_000,
   /** The longest pause between two attempts for a memory of `rolling_summary`. */
   longestRollingPauseMs: 60_000,
   /** The rest after a failed summary. Each further failure doubles it. */

@@ -9,9 +9,10 @@ import { createTokenCounter, loadTokenize, type TokenCounter } from '../memory/t
 import type { Memory, WrittenText } from '../storage/conversation/memories.ts';
 import type { TextProgress } from '../storage/conversation/texts.ts';
 import type { Budget } from '../storage/tenant/budget.ts';
+import { TIME_LIMITS } from '../time-limits.ts';
 import type { CallGuard, GuardedCall } from '../upstream/call-guard.ts';
 import type { ModelFault } from '../upstream/model-client.ts';
-import { askUntilValid } from './attempts.ts';
+import { askUntilValid, type Retries } from './attempts.ts';
 import type { DigestMaterial, TextMaterial, VersionMaterial } from './conversation.ts';
 import { NO_TRANSCRIPT } from './kept-transcript.ts';
 import { askCompaction } from './own-compaction.ts';
@@ -102,7 +103,11 @@ async function ownFirst(
 }
 
 /** A request waits for it. */
-const DIGEST_RETRIES = { attempts: 2, backoffMs: 500, longestPauseMs: 2_000 };
+const digestRetries = (): Retries => ({
+  attempts: 2,
+  backoffMs: TIME_LIMITS.summaryBackoffMs,
+  longestPauseMs: TIME_LIMITS.longestDigestPauseMs,
+});
 
 /** Faults of the summarizer itself. After one it rests, so that not every output waits for it. */
 const OUTAGES: ReadonlySet<string> = new Set<ModelFault['code']>([
@@ -134,7 +139,7 @@ async function writeDigest(
     {
       prompt,
       maxTokens: DIGEST_TOKENS,
-      retries: DIGEST_RETRIES,
+      retries: digestRetries(),
       start,
       late,
       goesOn,
