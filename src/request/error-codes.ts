@@ -117,7 +117,7 @@ export const ERRORS = {
   store_failed: failed(503, 'Storage did not answer within ten seconds. The request can be sent again.'),
   key_not_checked: failed(
     503,
-    'Whether the key is accepted could not be checked, since the upstream or the register of callers did not answer. The request can be sent again.',
+    'Whether the key is accepted is not known, since the upstream or the register of callers has not said. The request can be sent again.',
   ),
   misconfigured: failed(
     500,

@@ -1,4 +1,5 @@
 import type { Context } from 'hono';
+import { baseUrlOf } from '../config.ts';
 import { urlOf } from '../lib/request-url.ts';
 import { startTrace } from '../listeners/trace.ts';
 import { tenantOf } from '../request/callers/caller.ts';
@@ -7,7 +8,7 @@ import { type RequestScope, scopeFor } from '../request/scope.ts';
 import type { AppEnv } from '../request/services.ts';
 import type { Tenant } from '../tenant/identity.ts';
 import { withoutKeys } from '../upstream/credentials.ts';
-import { verdictOn } from '../upstream/key-verdict.ts';
+import { keyPathOf, verdictOn } from '../upstream/key-verdict.ts';
 
 /** What a handler takes. */
 export type RouteContext = Context<AppEnv>;
@@ -53,6 +54,6 @@ export async function verifiedTenant(c: RouteContext, use: 'read' | 'change'): P
   if (use === 'read' && services.config.unverifiedReads) return tenant;
   throw new ApiError(
     'key_not_checked',
-    'The upstream could not be asked about this API key by GET /models; try again. If it has no such route, the deployment can accept all keys with VERIFY_KEYS=false.',
+    `The upstream has not said whether it accepts this API key (GET ${keyPathOf(baseUrlOf(api, services.config))}); try again. If it never says, the deployment can accept all keys with VERIFY_KEYS=false.`,
   );
 }

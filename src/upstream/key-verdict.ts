@@ -89,7 +89,7 @@ export function keyPathOf(baseUrl: string): '/models' | '/key' {
 }
 
 const UNASKED =
-  'the upstream could not be asked about a key, and nothing is stored under it until then; VERIFY_KEYS=false trusts every key';
+  'the upstream does not say whether it accepts a key, and nothing is stored under the key until it does; VERIFY_KEYS=false trusts every key';
 
 const UNHEEDED =
   'the upstream accepts any key because of another key in the request, so nothing is stored under it; VERIFY_KEYS=false trusts every key';

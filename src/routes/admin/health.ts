@@ -10,7 +10,7 @@ import { conversationMemory, tenantMemory, userMemory } from '../../storage/obje
 import { TIME_LIMITS } from '../../time-limits.ts';
 import { ANTHROPIC, OPENAI, type UpstreamApi } from '../../upstream/api.ts';
 import { keyPathOf } from '../../upstream/key-verdict.ts';
-import { askModel, type ModelServer } from '../../upstream/model-client.ts';
+import { askModel, type ModelFault, type ModelServer } from '../../upstream/model-client.ts';
 import type { RouteContext } from '../context.ts';
 
 /** Names what is written for a moment, and the objects that are asked. No tenant has the name. */
@@ -109,9 +109,14 @@ async function upstream(config: Config, api: UpstreamApi, key: string | undefine
   const server = serverOf(baseUrlOf(api, config), bearer);
   const answer = await asked({ ...server, headers: Object.fromEntries(headers) });
   if (answer === 'ok') return key === undefined && vouchesForAny(config, api) ? OPEN_LIST : OK;
-  // Without a key of the deployment, a refusal is what a healthy upstream says.
-  if (answer === 'refused' && key === undefined) return OK;
-  if (answer === 'refused') return { status: 'failed', reason: `the upstream refuses ${api.keyVariable}` };
+  const { keyVariable } = api;
+  if (answer === 'key_refused' || answer === 'refused') {
+    // Without a key of the deployment, a refusal is what a healthy upstream says.
+    if (key === undefined) return OK;
+    if (answer === 'key_refused') return { status: 'failed', reason: `the upstream refuses ${keyVariable}` };
+    const reason = `the upstream does not list its models, so nothing shows whether it takes ${keyVariable}`;
+    return { status: 'unknown', reason };
+  }
   return { status: 'failed', reason: `the upstream: ${answer}` };
 }
 
@@ -137,19 +142,34 @@ async function model(
   const { baseUrl, apiKey, model: named } = configured;
   const answer = await asked(serverOf(baseUrl, apiKey), named);
   if (answer === 'ok') return OK;
-  if (answer !== 'refused') return { status: 'failed', reason: `its server: ${answer}` };
-  const reason = `its server does not list the model: check ${variables}_MODEL and ${variables}_API_KEY`;
-  return { status: 'unknown', reason };
+  if (answer === 'key_refused')
+    return { status: 'unknown', reason: `its server refuses the key: check ${variables}_API_KEY` };
+  if (answer === 'refused')
+    return { status: 'unknown', reason: `its server does not list the model: check ${variables}_MODEL` };
+  return { status: 'failed', reason: `its server: ${answer}` };
 }
 
 function serverOf(baseUrl: string, apiKey: string | undefined): ModelServer {
   return { baseUrl, headers: {}, ...(apiKey === undefined ? {} : { apiKey }) };
 }
 
-async function asked(server: ModelServer, named?: string): Promise<'ok' | string> {
+/** Statuses that refuse a key. Others say nothing about it: a server may have no such route. */
+const OF_THE_KEY: ReadonlySet<unknown> = new Set([401, 403]);
+
+async function asked(
+  server: ModelServer,
+  named?: string,
+): Promise<'ok' | 'key_refused' | ModelFault['code']> {
   const limits = { timeoutMs: TIME_LIMITS.keyVerdictMs, longestAnswer: LONGEST_ANSWER };
-  const answer = await askModel(server, limits, 'free', async (client, signal) => {
-    await (named === undefined ? client.models.list({ signal }) : client.models.retrieve(named, { signal }));
+  let status: unknown;
+  const answer = await askModel(server, limits, 'free', async ({ models }, signal) => {
+    try {
+      await (named === undefined ? models.list({ signal }) : models.retrieve(named, { signal }));
+    } catch (error) {
+      status = Object(error).status;
+      throw error;
+    }
   });
-  return answer.ok ? 'ok' : answer.reason.code;
+  if (answer.ok) return 'ok';
+  return OF_THE_KEY.has(status) ? 'key_refused' : answer.reason.code;
 }

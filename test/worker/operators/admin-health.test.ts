@@ -142,6 +142,19 @@ describe('the health of a deployment’s parts', () => {
     expect(JSON.stringify(found)).not.toContain(UPSTREAM_API_KEY);
   });
 
+  it('blames no key for an upstream that does not list its models', async () => {
+    const { health, answer } = deployment({
+      ADMIN_TOKEN,
+      UPSTREAM_API_KEY: 'sk-the-key-of-the-deployment',
+      ACCESS_KEYS: 'alice=a-key-of-twenty-characters',
+    });
+    answer.modelsStatus = 404;
+    expect((await health()).parts.find(({ name }) => name === 'upstream')).toMatchObject({
+      status: 'unknown',
+      reason: 'the upstream does not list its models, so nothing shows whether it takes UPSTREAM_API_KEY',
+    });
+  });
+
   it('asks the upstream of Anthropic’s API with its own key, where the deployment has one', async () => {
     const ANTHROPIC_API_KEY = 'sk-ant-the-key-of-the-deployment';
     const { health, answer, sent } = deployment({
@@ -165,17 +178,22 @@ describe('the health of a deployment’s parts', () => {
   });
 
   it.each([
-    [200, 'ok'],
-    [404, 'unknown'],
-    [401, 'unknown'],
-    [503, 'failed'],
-  ])('asks the summarizer’s server for its model, with its own key: %d', async (status, found) => {
-    const { health, answer, sent } = deployment({ ADMIN_TOKEN, ...SUMMARIZER });
-    answer.status = status;
-    expect(statusesOf(await health())).toMatchObject({ summarizer: found, metrics: 'off' });
-    const asked = sent.find(({ url }) => url === 'http://summarizer.test/v1/models/a-model');
-    expect(asked?.headers.get('authorization')).toBe(`Bearer ${SUMMARIZER.SUMMARIZER_API_KEY}`);
-  });
+    [200, 'ok', null],
+    [404, 'unknown', 'its server does not list the model: check SUMMARIZER_MODEL'],
+    [401, 'unknown', 'its server refuses the key: check SUMMARIZER_API_KEY'],
+    [503, 'failed', 'its server: upstream_error'],
+  ])(
+    'asks the summarizer’s server for its model, with its own key: %d',
+    async (modelStatus, status, reason) => {
+      const { health, answer, sent } = deployment({ ADMIN_TOKEN, ...SUMMARIZER });
+      answer.status = modelStatus;
+      const found = await health();
+      expect(statusesOf(found)).toMatchObject({ summarizer: status, metrics: 'off' });
+      expect(found.parts.find(({ name }) => name === 'summarizer')?.reason).toBe(reason);
+      const asked = sent.find(({ url }) => url === 'http://summarizer.test/v1/models/a-model');
+      expect(asked?.headers.get('authorization')).toBe(`Bearer ${SUMMARIZER.SUMMARIZER_API_KEY}`);
+    },
+  );
 
   it('names the model that writes on the upstream of each request, where it has no server of its own', async () => {
     const reasonOf = async (variables: Partial<Env>) => {
