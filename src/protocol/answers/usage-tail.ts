@@ -88,7 +88,14 @@ export class UsageTail {
     const messages = this.messagesUsage();
     if (messages) return tierOf(messages);
     const text = this.tailText;
-    return [...text.matchAll(/[{,]\s*"service_tier"\s*:\s*"(\w{1,64})"/g)].at(-1)?.[1];
+    // The request's metadata and tools, which a response repeats, are deeper.
+    const found = [...text.matchAll(/[{,]\s*"service_tier"\s*:\s*"(\w{1,64})"/g)].slice(-MOST_LOOKED);
+    const tiers = found.map(({ 0: member, 1: tier, index }) => {
+      const rest = text.slice(index + member.length);
+      return { tier, depth: -levelsOpened(this.isWhole ? rest : (/^[^\r\n]*/.exec(rest)?.[0] ?? '')) };
+    });
+    const least = Math.min(...tiers.map(({ depth }) => depth));
+    return tiers.findLast(({ depth }) => depth === least)?.tier;
   }
 
   /** What the upstream says, and null where it says nothing. Undefined if it reports no usage. */
@@ -211,9 +218,11 @@ const LF = new Uint8Array([0x0a]);
 /** The event of a stream of Messages that reports its whole output. */
 const WHOLE_OUTPUT = /^data: ?\{.{0,40}"message_delta".*"output_tokens"\s*:\s*\d/m;
 
-/** By its first character that is no space. Undefined if there is none. */
+const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
+
+/** By its first character that is no space and no byte order mark. Undefined if there is none. */
 function isObject(bytes: Uint8Array): boolean | undefined {
-  const first = bytes.find((byte) => byte > SPACE);
+  const first = bytes.find((byte) => byte > SPACE && !BYTE_ORDER_MARK.includes(byte));
   return first === undefined ? undefined : first === OPEN_OBJECT;
 }
 
@@ -233,7 +242,7 @@ const MOST_LOOKED = 32;
 /**
  * The last usage object that can be the answer's own, as JSON. A response repeats its request,
  * where the schema of a tool may hold any numbers, but deeper. In a part of an event that can't be
- * known.
+ * known: its line has no end, and is no JSON.
  */
 function lastUsage(bytes: Uint8Array, isWhole: boolean): string | undefined {
   const body = bufferOf(bytes);
@@ -247,7 +256,7 @@ function lastUsage(bytes: Uint8Array, isWhole: boolean): string | undefined {
     const json = objectAt(body, at + opening.length - 1);
     if (json === undefined) continue;
     const rest = body.toString('latin1', at + opening.length - 1 + json.length);
-    const line = isWhole ? rest : /^[^\r\n]*(?=[\r\n])/.exec(rest)?.[0];
+    const line = isWhole || isLine(body, rest) ? rest : /^[^\r\n]*(?=[\r\n])/.exec(rest)?.[0];
     if (line !== undefined && -levelsOpened(line) <= MOST_LEVELS) return json.toString();
   }
   return undefined;
@@ -255,6 +264,13 @@ function lastUsage(bytes: Uint8Array, isWhole: boolean): string | undefined {
 
 /** In bytes. */
 const LONGEST_OPENING = 64;
+
+/** Whether a text ends with a line that is whole without its end. @param rest of that line */
+function isLine(body: Buffer, rest: string): boolean {
+  if (/[\r\n]/.test(rest)) return false;
+  const line = body.toString('latin1', body.lastIndexOf('\n') + 1);
+  return line.startsWith('data:') && levelsOpened(line) === 0;
+}
 
 /** The object that begins there; undefined if the text ends within it. */
 function objectAt(body: Buffer, start: number): Buffer | undefined {

@@ -111,6 +111,34 @@ describe('the usage at the end of an answer', () => {
     });
   });
 
+  it('is read after a byte order mark, and in a last line without a line end', () => {
+    const streams = [CHAT, { type: 'response.completed', response: RESPONSES }].map(
+      (event) => `data: {"delta":"word"}\n\ndata: ${JSON.stringify(event)}`,
+    );
+    for (const text of [`\uFEFF${JSON.stringify(CHAT)}`, ...streams]) {
+      for (const size of [1, 7, 4_096]) expect(read(text, size)).toEqual(COUNTED);
+    }
+    for (const text of streams) expect(read(text.slice(0, -1))).toBeUndefined();
+  });
+
+  it('has the tier of the answer, and of nothing that it repeats of its request', () => {
+    const forged = { service_tier: 'forged' };
+    const response = { service_tier: 'default', metadata: forged, tools: [{ parameters: forged }] };
+    const tierOf = (text: string) => {
+      const tail = new UsageTail();
+      tail.push(new TextEncoder().encode(text));
+      return tail.tier();
+    };
+    for (const usage of [RESPONSES.usage, null]) {
+      const whole = { ...response, usage, user: null };
+      expect(tierOf(JSON.stringify(whole))).toBe('default');
+      expect(tierOf(JSON.stringify(whole, null, 2))).toBe('default');
+      expect(tierOf(`data: ${JSON.stringify({ response: whole })}\n\n`)).toBe('default');
+      const last = `data: ${JSON.stringify({ response: { ...whole, service_tier: 'flex' } })}\n\n`;
+      expect(tierOf(`data: ${JSON.stringify({ response: whole })}\n\n${last}`)).toBe('flex');
+    }
+  });
+
   it('says what the upstream says, and null where it says nothing', () => {
     const usageIn = (answer: object) => {
       const tail = new UsageTail();
