@@ -1,4 +1,7 @@
-/** What each cause of a cache miss means, and what to do about it: a table of docs/money.md. */
+/**
+ * What each cause of a cache miss means, and what to do about it: a table of docs/money.md. The
+ * first one that applies is named.
+ */
 import type { MissCause } from '../src/memory/replay/change-schema.ts';
 
 type Words = readonly [means: string, remedy: string];
@@ -30,15 +33,6 @@ export const MISSES: Readonly<Record<MissCause, Words>> = {
     'Precis has moved the frontier (`trigger` says why), or the strategy is another one.',
     'Nothing, if the bill is below `would_be`. Else a larger budget, or `auto` instead of `compact`.',
   ],
-  own_tools: [
-    "Precis's tools were added or removed.",
-    'Give each request of a conversation the same strategy, and tools from the first one on.',
-  ],
-  instructions: [
-    'Instructions began or ceased to be sent as a message.',
-    'Set `move_instructions` from the first request on.',
-  ],
-  added: ['Messages that Precis adds have changed.', 'Nothing: they are renewed at moves.'],
   rounds: [
     'Kept rounds of earlier answers were lost, or came back.',
     'See whether storage fails (`rounds_absent`).',
@@ -51,6 +45,15 @@ export const MISSES: Readonly<Record<MissCause, Words>> = {
     'Storage did not say whether an earlier move was made when the cache was cold.',
     'See whether storage fails (`store_failed`).',
   ],
+  own_tools: [
+    "Precis's tools were added or removed.",
+    'Give each request of a conversation the same strategy, and tools from the first one on.',
+  ],
+  instructions: [
+    'Instructions began or ceased to be sent as a message.',
+    'Set `move_instructions` from the first request on.',
+  ],
+  added: ['Messages that Precis adds have changed.', 'Nothing: they are renewed at moves.'],
   tier: ['Another service tier has served the request.', 'Name one `service_tier`.'],
   lifetime: [
     'The previous request was longer ago than the cache keeps what it has sent.',

@@ -16,7 +16,7 @@ export const CALLER_CAUSES = [
 ] as const satisfies readonly CallerChange['cause'][];
 
 /** Precis's. */
-const OWN_CAUSES = ['move', 'own_tools', 'instructions', 'added', 'rounds', 'hosted', 'unread'] as const;
+const OWN_CAUSES = ['move', 'rounds', 'hosted', 'unread', 'own_tools', 'instructions', 'added'] as const;
 
 const CHANGE_CAUSES = [...CALLER_CAUSES, ...OWN_CAUSES] as const;
 

@@ -88,7 +88,7 @@ export const families = {
     labels: [],
   },
   precis_none_changed_bytes_total: {
-    help: 'Bytes of conversations that were changed in mode none. Anything but 0 is a bug.',
+    help: 'Bytes of conversations that were changed in mode none, or of observed requests. Anything but 0 is a bug.',
     labels: [],
   },
   precis_events_lost_total: {
