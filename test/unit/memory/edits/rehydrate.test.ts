@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { findEcho } from '../../../../src/memory/conversation/session-summary.ts';
@@ -213,6 +214,35 @@ describe('the outputs after a summary', () => {
     const paths = pathsOf(rehydrated(inTail, { ...AT_ONCE, rehydrate: { items: 20 } }, { force: true }));
     expect(paths).toContain('run');
     expect(paths).not.toContain('a.ts');
+  });
+
+  it.each([
+    ['summarize', {}, ['a.ts', 'b.ts']],
+    ['auto', { mode: 'auto', compact_min_tokens: 9_000, min_reclaim_tokens: 0 }, ['a.ts', 'b.ts']],
+    ['summarize, where it was the only one', {}, ['b.ts']],
+  ])('do not include one whose call a further result has brought back, in %s', (_, more, paths) => {
+    const failed = () => used('run', { command: `make ${made}` }, `Error: ${lines(60, `made ${made}`)}`);
+    const rest = (count: number) => Array.from({ length: count }, failed);
+    const reads = paths.map((path) => read(path, lines(20, `content of ${path}`)));
+    const [call = user(''), output = user('')] = reads.at(-1) ?? [];
+    const messages = run(...rest(3), ...reads, ...rest(9));
+    const before = rehydrated(messages, more);
+    expect(pathsOf(before)).toEqual(paths);
+
+    const later = rehydrated(
+      [...messages, assistant('Wait.'), result(String(output.tool_call_id), 'And more.')],
+      more,
+    );
+    expect(pathsOf(later)).toEqual(paths.slice(0, -1));
+    expect(later.report.frontier).toEqual({ ...before.report.frontier, moved: true });
+    const { outputs = [], tokens = 0 } = before.plan.prefix?.rehydrated ?? {};
+    const left = paths.length === 1 ? undefined : tokens - (outputs.at(-1)?.reserved ?? 0);
+    expect(later.plan.prefix?.rehydrated?.tokens).toBe(left);
+    expect(
+      messagesOf(later).filter((message) => [call, output].some((one) => isDeepStrictEqual(one, message))),
+    ).toHaveLength(2);
+    const counted = viewOf(body(messagesOf(later)), { mode: 'compact' }).report.tokens?.before ?? 0;
+    expect(Math.abs(later.view.tokens - counted)).toBeLessThanOrEqual(2);
   });
 
   it('say which other tools were called with their path later', () => {
