@@ -133,7 +133,7 @@ const OF_CONVERSATIONS = routes(
     },
     'delete /v1/conversations/{id}/memory': {
       id: 'deleteConversationMemory',
-      summary: 'Deletes its summaries, archive and settings, and contents that only it refers to',
+      summary: 'Deletes its summaries, archive, settings and events, and contents that only it refers to',
       ...named,
       answers: deletion(schemas.deletedConversation),
     },
@@ -246,13 +246,13 @@ const OF_USERS = routes(
   {
     'get /v1/users/{user}/memory': {
       id: 'getUserMemory',
-      summary: "The summaries that a user's new conversations get",
+      summary: "The summaries that a user's new conversations get, and the passages that models have kept",
       parameters: [USER_IN_PATH],
       answers: { 200: json('The memory.', schemas.userMemory) },
     },
     'delete /v1/users/{user}/memory': {
       id: 'deleteUserMemory',
-      summary: "Deletes all of a user's summaries",
+      summary: "Deletes all of a user's summaries and passages",
       parameters: [USER_IN_PATH],
       answers: deletion(schemas.deletedUser),
       errors: named.errors,

@@ -23,7 +23,7 @@ const partHealth = z.strictObject({
     .enum(['ok', 'failed', 'unknown', 'off'])
     .describe('`unknown`: it answers, but does not say whether it would work. `off`: not configured.'),
   ms: z.number().describe('How long it took to answer, in milliseconds.'),
-  reason: z.string().nullable().describe('Why it is not `ok`; null if it is.'),
+  reason: z.string().nullable().describe('Why it is not `ok`, or what its `ok` leaves open; null: nothing.'),
 });
 
 export const deploymentHealth = z.strictObject({

@@ -14,7 +14,7 @@ export const listedRef = z.strictObject({
   id: refName,
   object: z.literal('memory.ref'),
   created_at: seconds,
-  stored_bytes: count.describe('Compressed and encrypted.'),
+  stored_bytes: count.describe('Of the stored object: the content with its facts, encrypted.'),
   ...facts,
 });
 name(listedRef, 'Ref');
