@@ -114,14 +114,14 @@ export function namedByAnswer(
 /**
  * Where the first answer of a conversation is until the caller's next request names that.
  *
- * @param asked a hash of the messages before the answer
+ * @param key the answer's
  */
-export function namedByQuestion(
+export function namedByKey(
   { owner, scope }: Pick<Call, 'owner' | 'scope'>,
   tenant: Tenant,
-  asked: string,
+  key: string,
 ): StoredConversation {
-  return storedConversation(owner.user, askedSession(asked), tenant, scope.services);
+  return storedConversation(owner.user, askedSession(key), tenant, scope.services);
 }
 
 /** The only value of a conversation in `userlessSettings`. */

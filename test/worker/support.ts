@@ -64,6 +64,8 @@ export interface WatchedObjects {
   readonly hanging: Set<string>;
   /** Methods that wait for a promise first. */
   readonly gates: Map<string, Promise<void>>;
+  /** Every object that was called. */
+  readonly stubs: readonly DurableObjectStub[];
   /** Evicts every object that was called from memory. */
   evict(): Promise<void>;
   /** Ends the life of every object that was called, whatever it is doing. */
@@ -151,6 +153,9 @@ export function watchedObjects(real: DurableObjectNamespace): WatchedObjects {
     failing,
     hanging,
     gates,
+    get stubs() {
+      return [...asked.values()];
+    },
     async evict() {
       for (const stub of asked.values()) await evictDurableObject(stub);
     },

@@ -9,14 +9,14 @@ import { once } from '../../lib/once.ts';
 import { urlOf } from '../../lib/request-url.ts';
 import { secondsOf } from '../../lib/utc-time.ts';
 import { noteVerdict } from '../../listeners/verdict.ts';
-import { baseName } from '../../memory/models/families.ts';
+import { undatedName } from '../../memory/models/families.ts';
 import { bindsThinking, reasoningTermsOf } from '../../memory/models/past-reasoning.ts';
 import { marksChoiceOf } from '../../memory/modes/strategy.ts';
 import { isCleared } from '../../memory/plan/edits-before.ts';
 import type { BridgedApi, BridgeRefusal, ChatBody } from '../../protocol/bridges/bridge.ts';
 import { BRIDGES } from '../../protocol/bridges/bridges.ts';
 import { unsupported } from '../../protocol/bridges/chat-fields.ts';
-import { outputsIn, outputsOfText } from '../../protocol/bridges/kept-outputs.ts';
+import { outputsIn } from '../../protocol/bridges/kept-outputs.ts';
 import { type ShownAnswers, shownAnswers } from '../../protocol/chat/shown-answers.ts';
 import type { MessageReader } from '../../protocol/read-messages.ts';
 import type { Call } from '../../request/call.ts';
@@ -34,6 +34,7 @@ import { type AskOptions, askUpstream, type CountedAnswer, knownHeadersFor } fro
 import type { BodyPart } from '../retries/retry.ts';
 import { chatAnswer } from './chat-answer.ts';
 import { AnswerKeeper } from './keep-answer.ts';
+import { outputsOfText } from './keep-row.ts';
 import { KeptAnswers, type SentOutputs } from './kept-answers.ts';
 import { isOnlyWay, type ReportedApi, type Route } from './route.ts';
 
@@ -146,7 +147,7 @@ export class BridgedCall {
       keep: async (complete) => {
         // Otherwise it is learned once the caller has the answer, which waits until it is kept.
         noteVerdict(answer.response, over);
-        await this.keeper?.keep(complete, sending.made.tools?.names ?? NO_NAMES);
+        await this.keeper?.keep(complete, sending.made);
       },
     });
   }
@@ -188,14 +189,12 @@ export function keptAnswersOf(call: Call, isDry = false): KeptAnswers | undefine
   if (!tenant || request.protocol !== 'chat') return undefined;
   const owners = new Map<BridgedApi, string>();
   const ownerOf = (api: BridgedApi): string => {
-    const owner = owners.get(api) ?? ownerIn(scopeOver(api, scope), request.model);
+    const owner = owners.get(api) ?? ownerIn(scopeOver(api, scope), request);
     owners.set(api, owner);
     return owner;
   };
   return new KeptAnswers({ call, tenant, isDry, ownerOf });
 }
-
-const NO_NAMES: ReadonlySet<string> = new Set();
 
 /** Not made for a call: a reader that is kept would keep all of the call. */
 const FROM_HERE = { now: () => secondsOf(Date.now()), sha256: sha256Hex } as const;
@@ -270,18 +269,20 @@ function scopeOfMessages(scope: RequestScope): RequestScope {
 const GROUP = /^(?:openai|anthropic)-(?:account|organization|project|user|workspace)/;
 
 /**
- * What encrypted reasoning belongs to: a server, the account there whose key is sent, and a family
- * of models.
+ * What encrypted reasoning belongs to: a server, the account there whose key is sent, a family of
+ * models, and where it is bound to what precedes it, the tools.
  *
  * @param over as the API takes the request
  * @throws ApiError if the deployer has no key for the API
  */
-function ownerIn(over: RequestScope, model = ''): string {
+function ownerIn(over: RequestScope, { model = '', tools }: Call['request']): string {
   const { api, caller, incoming, services } = over;
   const headers = knownHeadersFor(over);
   const names = [...headers.keys()].filter((name) => GROUP.test(name));
   const chosen = [...names, ...otherKeys(headers, api)].map((name) => [name, headers.get(name)]);
   const search = forwardedSearch(urlOf(incoming).search, caller.account);
   const server = baseUrlOf(api, services.config);
-  return sha256Hex(JSON.stringify([baseName(model), server, search, api.keyIn(headers), ...chosen]));
+  const bound = bindsThinking(reasoningTermsOf(model)) && tools ? [tools.digest] : [];
+  const owner = [undatedName(model), server, search, api.keyIn(headers), ...chosen, ...bound];
+  return sha256Hex(JSON.stringify(owner));
 }

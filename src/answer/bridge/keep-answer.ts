@@ -5,25 +5,29 @@
 import { asString, type JsonObject } from '../../lib/json.ts';
 import { soon } from '../../lib/time-limit.ts';
 import { logCaught } from '../../log.ts';
-import { answerKey } from '../../memory/conversation/answer-keys.ts';
+import { nextKey } from '../../memory/conversation/answer-keys.ts';
+import { type History, readHistory } from '../../memory/conversation/history.ts';
+import { bindsThinking, reasoningTermsOf } from '../../memory/models/past-reasoning.ts';
 import { tokenMeasure } from '../../memory/modes/strategy.ts';
 import type { BridgedApi, CompleteAnswer } from '../../protocol/bridges/bridge.ts';
 import { callsIn } from '../../protocol/bridges/chat-fields.ts';
 import {
-  NOTHING,
   reasoningIn,
   type ShownOutput,
   shownOutput,
-  textOfOutputs,
+  withoutCalls,
 } from '../../protocol/bridges/kept-outputs.ts';
 import { type MessageReader, readMessages } from '../../protocol/read-messages.ts';
 import { nameOf } from '../../protocol/tool-choice.ts';
-import { namedByAnswer, namedByQuestion } from '../../request/conversation.ts';
+import { namedByAnswer, namedByKey } from '../../request/conversation.ts';
 import type { AnswerToKeep } from '../../storage/conversation/kept-answers.ts';
 import { sha256Hex } from '../../tenant/identity.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
-import { askedHashes, keepRow, NOT_KEPT, rowKeyOf } from './keep-row.ts';
+import type { MadeView } from '../../view/made-view.ts';
+import { askedHashes, keepRow, NOT_KEPT, rowKeyOf, textOfOutputs } from './keep-row.ts';
 import type { KeptAnswers } from './kept-answers.ts';
+
+const NO_TOOLS = { names: new Set<string>(), rounds: 0 };
 
 export class AnswerKeeper {
   /** The outputs of this call's rounds. */
@@ -41,43 +45,44 @@ export class AnswerKeeper {
   }
 
   /**
-   * Keeps the output of an answer. Never rejects.
+   * Keeps the output of an answer. Never rejects. Of calls of Precis's and of the caller's, the one
+   * or the other are left out of an answer (see `CallSorter`), and it is sent back without them.
    *
-   * @param ours names of Precis's tools
+   * @param made the view that it answers
    * @returns when it is kept, or too late for that
    */
-  async keep(answer: CompleteAnswer, ours: ReadonlySet<string>): Promise<void> {
-    const { call } = this.kept.answered;
-    const { message } = answer;
-    const output = shownOutput(answer, sha256Hex);
-    const isOurs = callsIn(message).map((one) => ours.has(nameOf(one)));
-    const { content } = message;
-    const text = typeof content === 'string' ? content : '';
-    if (isOurs[0]) {
-      // A round is sent back without the caller's calls, so an output with some does not fit it. It
-      // keeps the round's place, and no message is shown as it: `-` is no hash.
-      const isWhole = isOurs.every(Boolean);
-      this.rounds.push(isWhole ? output : { ...output, json: NOTHING, calls: '-', text: '-' });
-      if (!call.request.asksForm) this.roundsText += text;
+  async keep(answer: CompleteAnswer, made: Pick<MadeView, 'history' | 'tools'>): Promise<void> {
+    const { request, scope } = this.kept.answered.call;
+    const { names, rounds: most } = made.tools ?? NO_TOOLS;
+    const isOurs = (call: JsonObject): boolean => names.has(nameOf(call));
+    const isRound = callsIn(answer.message).slice(0, 1).some(isOurs) && this.rounds.length < most;
+    const isBound = bindsThinking(reasoningTermsOf(request.model));
+    const said = withoutCalls(answer, (call) => isOurs(call) !== isRound, isBound);
+    const outputs = [...this.rounds, shownOutput(said, sha256Hex)];
+    const text = this.roundsText + asString(said.message.content);
+    if (isRound) {
+      this.rounds.push(...outputs.slice(-1));
+      if (!request.asksForm) this.roundsText = text;
       return;
     }
-    // The caller is not shown all calls of such an answer, and can't answer them.
-    if (isOurs.some(Boolean)) return;
-    const shown = { ...message, content: this.roundsText + text };
-    const storing = this.store([...this.rounds, output], shown);
-    call.scope.waitUntil(storing);
+    const storing = this.store(outputs, { ...said.message, content: text }, made.history);
+    scope.waitUntil(storing);
     await soon(TIME_LIMITS.keepRoundsMs, storing);
   }
 
   /** Never rejects. */
-  private async store(outputs: readonly ShownOutput[], shown: JsonObject): Promise<void> {
+  private async store(
+    outputs: readonly ShownOutput[],
+    shown: JsonObject,
+    known: History | undefined,
+  ): Promise<void> {
     const { answered } = this.kept;
     const { call, tenant } = answered;
     const { request, scope } = call;
     const until = Date.now() + TIME_LIMITS.keepRoundsMs;
     const answer = readMessages(this.reader, JSON.stringify(shown));
-    const asked = askedHashes(call)(request.messages, sha256Hex).at(-1) ?? '';
-    const named = answerKey(asked, answer, sha256Hex);
+    const history = known ?? readHistory(request.messages);
+    const named = nextKey(history, answer, sha256Hex, askedHashes(call));
     if (named === undefined) return;
     const key = rowKeyOf(answered, this.api, named);
     // Clients write all but words as they like, and some cut white space at the ends of these; an
@@ -86,7 +91,7 @@ export class AnswerKeeper {
     const isVerbatim = callsIn(shown).length === 0 && words !== '' && words === words.trim();
     const conversation =
       this.kept.conversation ??
-      (isVerbatim ? namedByAnswer(call, tenant, answer) : namedByQuestion(call, tenant, asked));
+      (isVerbatim ? namedByAnswer(call, tenant, answer) : namedByKey(call, tenant, key));
     if (!conversation) return;
     try {
       if (!(await scope.mayStore(tenant))) return;

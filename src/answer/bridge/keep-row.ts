@@ -3,6 +3,7 @@ import { within } from '../../lib/time-limit.ts';
 import { boundHashes, saidHashes } from '../../memory/conversation/answer-keys.ts';
 import { bindsThinking, reasoningTermsOf } from '../../memory/models/past-reasoning.ts';
 import type { BridgedApi } from '../../protocol/bridges/bridge.ts';
+import type { ShownOutput } from '../../protocol/bridges/kept-outputs.ts';
 import type { Call } from '../../request/call.ts';
 import {
   type AnswerToKeep,
@@ -21,8 +22,8 @@ export interface Answered {
   /** Whether nothing is sent or stored. */
   readonly isDry: boolean;
   /**
-   * A hash of what encrypted reasoning belongs to: the upstream of an API, the account there, and
-   * the family of the model.
+   * A hash of what encrypted reasoning belongs to: the upstream of an API, the account there, the
+   * family of the model, and where it is bound to them, the tools.
    */
   ownerOf(api: BridgedApi): string;
 }
@@ -35,7 +36,7 @@ export function askedHashes({ request }: Pick<Call, 'request'>): typeof saidHash
   return bindsThinking(reasoningTermsOf(request.model)) ? boundHashes : saidHashes;
 }
 
-/** The key of a row. @param key see `answerKey` */
+/** The key of a row. @param key see `answersIn` */
 export function rowKeyOf({ ownerOf }: Answered, api: BridgedApi, key: string): string {
   return key.slice(0, LENGTHS.answer) + ownerOf(api).slice(0, LENGTHS.owner);
 }
@@ -49,6 +50,21 @@ export const NOT_KEPT: StoredAnswer = {
   blocks: 0,
   goneWith: NEVER_KEPT,
 };
+
+/** Outputs as they are stored: each in two lines, since JSON has none in it. */
+export function textOfOutputs(outputs: readonly ShownOutput[]): string {
+  return outputs.map(({ api, calls, text, json }) => `${api} ${calls} ${text}\n${json}\n`).join('');
+}
+
+/** See `textOfOutputs`. */
+export function outputsOfText(stored: string): ShownOutput[] {
+  return stored.split('\n').flatMap((head, at, lines) => {
+    const json = lines[at + 1];
+    if (at % 2 === 1 || json === undefined) return [];
+    const [api, calls = '', text = ''] = head.split(' ');
+    return { api: api as BridgedApi, calls, text, json };
+  });
+}
 
 /**
  * @param until when it is too late, in milliseconds since the epoch

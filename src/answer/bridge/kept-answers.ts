@@ -13,9 +13,9 @@ import { firstAnswer } from '../../memory/conversation/first-requests.ts';
 import { type History, readHistory } from '../../memory/conversation/history.ts';
 import type { KeptReasonings } from '../../memory/conversation/kept-reasoning.ts';
 import type { BridgedApi } from '../../protocol/bridges/bridge.ts';
-import { type AnswerOutputs, outputsOfText } from '../../protocol/bridges/kept-outputs.ts';
+import type { AnswerOutputs } from '../../protocol/bridges/kept-outputs.ts';
 import { ANSWER_OUTPUTS_BYTES } from '../../request/beliefs.ts';
-import { conversationOfCall, namedByQuestion } from '../../request/conversation.ts';
+import { conversationOfCall, namedByKey } from '../../request/conversation.ts';
 import { portions } from '../../storage/archive/packing.ts';
 import { KEPT_ROWS, NEVER_KEPT, type StoredAnswer } from '../../storage/conversation/kept-answers.ts';
 import type { StoredConversation } from '../../summary/conversation.ts';
@@ -23,7 +23,7 @@ import { openBytes } from '../../tenant/envelope.ts';
 import { sha256Hex } from '../../tenant/identity.ts';
 import { TIME_LIMITS } from '../../time-limits.ts';
 import type { ReasoningSource } from '../../view/made-view.ts';
-import { type Answered, askedHashes, keepRow, NOT_KEPT, rowKeyOf } from './keep-row.ts';
+import { type Answered, askedHashes, keepRow, NOT_KEPT, outputsOfText, rowKeyOf } from './keep-row.ts';
 import { isRouteRefused, routeOf } from './route.ts';
 
 /** Bytes of the outputs that one call of storage reads. */
@@ -219,11 +219,11 @@ export class KeptAnswers implements ReasoningSource {
    */
   private async keepFirst(
     found: Map<string, Seen<StoredAnswer | null> | undefined>,
-    { key, asked }: Pick<KeyedAnswer, 'key' | 'asked'>,
+    { key }: Pick<KeyedAnswer, 'key'>,
     conversation: StoredConversation,
   ): Promise<void> {
     const { tenant, call } = this.answered;
-    const from = namedByQuestion(call, tenant, asked);
+    const from = namedByKey(call, tenant, key);
     const known = from.remembered.of('keptAnswers').get(key);
     const at = Date.now();
     let seen: Seen<StoredAnswer | null> | undefined = { value: NOT_KEPT, at };

@@ -1,7 +1,7 @@
 /**
  * Keys of the answers in an array: a hash of all messages that were asked, and of the answer
  * itself. What belongs to one answer is found by it, and by no array that was edited before the
- * answer, or that has another one.
+ * answer, or that has another one. Only what is bound to nothing is found by less (`saidHashes`).
  */
 import { elementAt } from '../../lib/elements.ts';
 import { sortedJson } from '../../lib/json.ts';
@@ -29,9 +29,42 @@ export interface KeyedAnswer {
  * @param hashesOf of the messages that were asked: `prefixHashes`, `saidHashes` or `boundHashes`
  */
 export function answersIn(
-  { messages, requestPoints }: History,
+  history: History,
   digest: Digest,
   hashesOf: typeof saidHashes = prefixHashes,
+): KeyedAnswer[] {
+  const counts = new Map<string, number>();
+  return namedIn(history, digest, hashesOf).map((answer) => {
+    const count = counts.get(answer.key) ?? 0;
+    counts.set(answer.key, count + 1);
+    return { ...answer, key: keyOfSame(answer.key, count, digest) };
+  });
+}
+
+/** The key of an answer to an array. @param answer its messages, which are not in the array yet */
+export function nextKey(
+  history: History,
+  answer: readonly Message[],
+  digest: Digest,
+  hashesOf: typeof saidHashes,
+): string | undefined {
+  const asked = hashesOf(history.messages, digest).at(-1) ?? '';
+  const key = keyBy(hashesOf, asked, answer, digest);
+  if (key === undefined) return undefined;
+  const same = namedIn(history, digest, hashesOf).filter((earlier) => earlier.key === key);
+  return keyOfSame(key, same.length, digest);
+}
+
+/** Of calls that come again. @param count how many answers before it have the same key */
+function keyOfSame(key: string, count: number, digest: Digest): string {
+  return count === 0 ? key : digest(`${key} ${count}`);
+}
+
+/** The answers with the keys of which equal ones have the same. */
+function namedIn(
+  { messages, requestPoints }: History,
+  digest: Digest,
+  hashesOf: typeof saidHashes,
 ): KeyedAnswer[] {
   const hashes = hashesOf(messages, digest);
   const answers: KeyedAnswer[] = [];
@@ -42,11 +75,21 @@ export function answersIn(
       const end = endOf(messages, message);
       const fact = FACTS.get(hashesOf) ?? 'answerKey';
       const key = keyAt(messages, message, end, fact, () =>
-        answerKey(asked, messages.slice(message, end), digest),
+        keyBy(hashesOf, asked, messages.slice(message, end), digest),
       );
       if (key !== undefined) answers.push({ message, end, key, asked });
     }
   return answers;
+}
+
+function keyBy(
+  hashesOf: typeof saidHashes,
+  asked: string,
+  answer: readonly Message[],
+  digest: Digest,
+): string | undefined {
+  const calls = hashesOf === saidHashes ? saidIn(answer, digest).calls : '';
+  return calls === '' ? answerKey(asked, answer, digest) : digest(`calls ${calls}`);
 }
 
 /** The index after the last message of an answer. */
@@ -109,14 +152,19 @@ const latest = new Latest<readonly Message[], readonly string[]>();
  * `prefixHashes` for what is sent instead of answers: each counts by its words and its calls alone.
  * Clients write arguments anew once they have stored them, leave reasoning out after its turn, have
  * members that say nothing at one time and not at another, and divide an answer.
+ *
+ * Nothing here is bound to what precedes it. So calls, which servers give ids, are found by
+ * themselves: agents end each request with another reminder, or clear what is old. Words come
+ * again, so they count with what was said since the last calls, but for a user message after
+ * results.
  */
 export function saidHashes(messages: readonly Message[], digest: Digest): readonly string[] {
   return hashesBy('saidHash', messages, digest);
 }
 
 /**
- * `saidHashes` where reasoning is bound to what precedes it: there the messages of the system after
- * the first others count, too.
+ * The same where reasoning is bound to what precedes it: there each message counts, the preamble,
+ * too.
  */
 export function boundHashes(messages: readonly Message[], digest: Digest): readonly string[] {
   return hashesBy('boundHash', messages, digest);
@@ -135,16 +183,21 @@ function hashesBy(
 ): readonly string[] {
   return latest.of(messages, [fact, digest], () => {
     const hashes = [''];
+    const isBound = fact === 'boundHash';
     let first = 0;
-    let isLater = false;
+    let hasResults = false;
     for (const [index, { role, identity, facts }] of messages.entries()) {
       const isAnswer = role === 'assistant';
       if (!isAnswer) first = index + 1;
       const before = elementAt(hashes, isAnswer ? first : index);
-      const name = () => (isAnswer ? nameOfSaid(messages.slice(first, index + 1), digest) : identity);
-      isLater ||= role !== 'preamble';
-      if (role !== 'preamble' || (isLater && fact === 'boundHash'))
-        facts[fact] ??= chained(before, name(), digest);
+      const isSkipped = role === 'preamble' || (role === 'user' && hasResults);
+      hasResults = role === 'tool' || (hasResults && !isAnswer);
+      const next = (): string => {
+        if (!isAnswer) return chained(before, identity, digest);
+        const name = nameOfSaid(messages.slice(first, index + 1), digest);
+        return chained(isBound || name.startsWith(' ') ? before : '', name, digest);
+      };
+      if (isBound || !isSkipped) facts[fact] ??= next();
       hashes.push(facts[fact] ?? before);
     }
     return hashes;

@@ -213,5 +213,10 @@ function indexOf<Row extends FamilyRow>(rows: readonly Row[]): TableIndex<Row> {
   return index;
 }
 
+/** A model's base name, whether or not it has the date of its version. */
+export function undatedName(model: string): string {
+  return baseName(model).replace(/-(?:\d{4}-\d{2}-\d{2}|\d{8})$/, '');
+}
+
 /** What may follow a model's name: dates of versions, and words for the newest one. */
 export const VERSION = /^(-(\d{4}-\d{2}-\d{2}|\d{8}|latest|preview|0))*$/;

@@ -18,8 +18,8 @@ export interface BoundReasoning {
   /** Those that were sent, by message. Absent: the API refuses what it would drop. */
   readonly sent?: Blocks;
   /**
-   * Of those that were sent, what Precis has kept of answers: it is found by all that precedes an
-   * answer, and by the model. Absent: nothing.
+   * Of those that were sent, what Precis has kept of answers: it is found by the model and the
+   * answer, and by what it is bound to. Absent: nothing.
    */
   readonly kept?: Blocks;
 }
@@ -86,7 +86,7 @@ export function droppedReasoning(
   const from = isOwn(found) || found.message === undefined ? 0 : found.message + (before?.isCut ? 0 : 1);
   const lost = isKept ? [] : sent.filter((one) => one[0] >= from && !isInvalid(one));
   const newlyLeft = left - (before?.left ?? planned) - invalidLeft;
-  const others = Math.max(0, newlyLeft) + sumOf(notFound(before?.kept, found, kept));
+  const others = Math.max(0, newlyLeft) + notFound(before?.kept, found, kept);
   const blocks = others + (verdict ? 0 : sumOf(lost));
   return {
     dropped:
@@ -108,12 +108,12 @@ function verdictOn(
   return { blocks: said + others, ...cause, by: 'vendor' };
 }
 
-/** What was kept of answers, and is not found again after a change of the caller's. */
-function notFound(before: Blocks = [], change: Change, now: Blocks): Blocks {
-  if (isOwn(change)) return [];
-  const { cause, message = 0 } = change;
-  if (cause === 'message') return before.filter(([at]) => at >= message);
-  return cause === 'model' && now.length === 0 ? before : [];
+/** How much was kept of answers, and is not found again after a change of the caller's. */
+function notFound(before: Blocks = [], change: Change, now: Blocks): number {
+  if (isOwn(change)) return 0;
+  const { message = 0 } = change;
+  const [had, has] = [before, now].map((kept) => sumOf(kept.filter(([at]) => at >= message)));
+  return Math.max(0, (had ?? 0) - (has ?? 0));
 }
 
 /** @param lost some of those that were sent */

@@ -3,6 +3,7 @@
  * replaces its message only if that says what the caller was shown: clients write arguments anew,
  * and may leave out the text beside calls.
  */
+import { wordsOf } from '../../lib/elements.ts';
 import { asObject, asObjects, asString, type JsonObject, parseJson } from '../../lib/json.ts';
 import { type Said, saidOf } from '../../memory/conversation/answer-keys.ts';
 import { jsonBytes, type MessageFacts, type Weight } from '../../memory/conversation/message.ts';
@@ -11,7 +12,7 @@ import { isThinking, weightOfThinking } from '../chat/reasoning.ts';
 import type { ShownAnswers } from '../chat/shown-answers.ts';
 import { textsIn } from '../chat/words.ts';
 import { nameOf } from '../tool-choice.ts';
-import type { BridgedApi, CompleteAnswer, KeptOutput, SentOutput } from './bridge.ts';
+import type { CompleteAnswer, KeptOutput, SentOutput } from './bridge.ts';
 import { callsIn } from './chat-fields.ts';
 
 /** The output of an answer, and what the caller was shown of it. */
@@ -38,19 +39,26 @@ export function shownOutput({ api, json, message }: CompleteAnswer, sha256: Sha2
   return { api, json, ...saidIn([message], sha256) };
 }
 
-/** Outputs as they are stored: each in two lines, since JSON has none in it. */
-export function textOfOutputs(outputs: readonly ShownOutput[]): string {
-  return outputs.map(({ api, calls, text, json }) => `${api} ${calls} ${text}\n${json}\n`).join('');
-}
+const CALLS = wordsOf('function_call custom_tool_call tool_use');
 
-/** See `textOfOutputs`. */
-export function outputsOfText(stored: string): ShownOutput[] {
-  return stored.split('\n').flatMap((head, at, lines) => {
-    const json = lines[at + 1];
-    if (at % 2 === 1 || json === undefined) return [];
-    const [api, calls = '', text = ''] = head.split(' ');
-    return { api: api as BridgedApi, calls, text, json };
-  });
+/**
+ * An answer without some of its calls. What was thought before one of them leads to what is left
+ * after it; what was thought after it may be bound to it, and leaves with it then.
+ */
+export function withoutCalls(
+  answer: CompleteAnswer,
+  leaves: (call: JsonObject) => boolean,
+  isBound: boolean,
+): CompleteAnswer {
+  const calls = callsIn(answer.message);
+  if (!calls.some(leaves)) return answer;
+  const items = parseJson(answer.json) as JsonObject[];
+  const isLeft = (item: JsonObject): boolean => CALLS.has(asString(item.type)) && leaves(item);
+  const cut = isBound ? items.findIndex(isLeft) : items.length;
+  const stay = items.filter((item, at) => !(isThinking(item) ? at > cut : isLeft(item)));
+  const json = JSON.stringify(stay.slice(0, stay.findLastIndex((item) => !isThinking(item)) + 1));
+  const tool_calls = calls.filter((call) => !leaves(call));
+  return { ...answer, json, message: { ...answer.message, tool_calls } };
 }
 
 function saidIn(messages: readonly JsonObject[], sha256: Sha256): Said {
@@ -58,15 +66,15 @@ function saidIn(messages: readonly JsonObject[], sha256: Sha256): Said {
     const { arguments: args, input } = asObject(call.function ?? call.custom);
     return { id: asString(call.id), name: nameOf(call), input: inputText(args ?? input) };
   });
-  return saidOf(calls, messages.map(textIn).join(''), sha256);
+  const texts = messages.flatMap(({ content, refusal }) => [
+    ...textsIn(Array.isArray(content) ? content : [{ text: content }]),
+    asString(refusal),
+  ]);
+  return saidOf(calls, texts.join(''), sha256);
 }
 
-function textIn({ content, refusal }: JsonObject): string {
-  return textsIn(Array.isArray(content) ? content : [{ text: content }]).join('') + asString(refusal);
-}
-
-/** The output of a message whose answer has begun in the message before it, or that is not kept. */
-export const NOTHING = '[]';
+/** The output of a message whose answer has begun in the message before it. */
+const NOTHING = '[]';
 
 /** The outputs that led to an answer of the caller's array: of its rounds, and its own. */
 export interface AnswerOutputs {
@@ -93,27 +101,22 @@ export function outputsIn(
   const found = new Map<number, SentOutput>();
   if (answers.length + rounds.length === 0) return found;
   const said = messages.flatMap(({ role }, index) => (role === 'assistant' ? [index] : []));
-  const take = (indices: readonly number[], output?: ShownOutput, facts: MessageFacts = {}): boolean => {
+  const take = (indices: readonly number[], output?: ShownOutput, facts: MessageFacts = {}): void => {
     const whole = indices.map((index) => asObject(messages[index]));
-    if (!output || whole.length === 0) return false;
+    if (!output || whole.length === 0) return;
     facts.said ??= saidIn(whole, sha256);
-    if (!isShownAs(output, facts.said)) return false;
+    if (!isShownAs(output, facts.said)) return;
     const { api, json } = output;
     for (const index of indices) found.set(index, { api, json: NOTHING, calls: [] });
     found.set(indices[0] ?? -1, { api, json, calls: whole.flatMap(callsIn) });
-    return true;
   };
-  for (const output of rounds.toReversed()) {
-    if (!take(said.slice(-1), output) && output.json !== NOTHING) break;
-    said.pop();
-  }
-  const byMessage = new Map(
-    answers.flatMap((answer) => range(answer).map((message) => [message, answer] as const)),
-  );
+  for (const output of rounds.toReversed()) take(said.splice(-1), output);
+  const left = [...answers];
   let latest: AnswerOutputs | undefined;
   let own: number[] = [];
   for (const message of shown.messages.toReversed()) {
-    const answer = byMessage.get(message);
+    while ((left.at(-1)?.message ?? 0) > message) left.pop();
+    const answer = message < (left.at(-1)?.end ?? 0) ? left.at(-1) : undefined;
     if (answer !== latest) own = [];
     latest = answer;
     own.unshift(...said.splice(-1));
@@ -123,10 +126,6 @@ export function outputsIn(
     for (const [place, index] of before.toReversed().entries()) take([index], answer.outputs.at(-2 - place));
   }
   return found;
-}
-
-function range({ message, end }: AnswerOutputs): number[] {
-  return Array.from({ length: end - message }, (_, at) => message + at);
 }
 
 function isShownAs({ calls, text }: ShownOutput, said: Said): boolean {

@@ -44,10 +44,10 @@ const ASKED = 'asked-';
 /**
  * The session of a first answer until its conversation has a name.
  *
- * @param asked a hash of the messages before it
+ * @param key the answer's
  */
-export function askedSession(asked: string): Session {
-  return { hash: ASKED + asked };
+export function askedSession(key: string): Session {
+  return { hash: ASKED + key };
 }
 
 /** Whether a name is of something beside conversations. */

@@ -4,14 +4,13 @@ import { env } from 'cloudflare:workers';
 import { Buffer } from 'node:buffer';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ConversationMemory } from '../../../src/index.ts';
-import { saidHashes } from '../../../src/memory/conversation/answer-keys.ts';
 import type { Report } from '../../../src/memory/plan/report.ts';
 import { chainAfter, NO_CHAIN, recordsIn } from '../../../src/storage/backup/records.ts';
 import { LONGEST_KEPT, MOST_ANSWERS } from '../../../src/storage/conversation/kept-answers.ts';
-import { askedSession, conversationName } from '../../../src/storage/conversation/names.ts';
-import { sha256Hex, Tenants } from '../../../src/tenant/identity.ts';
+import { conversationName } from '../../../src/storage/conversation/names.ts';
+import { Tenants } from '../../../src/tenant/identity.ts';
 import { responseOf } from '../../../tools/upstream/response.ts';
-import { lines, type Message, read, result, user } from '../../support/conversations/chat.ts';
+import { lines, type Message, result, system, user } from '../../support/conversations/chat.ts';
 import { quiet } from '../../support/quiet.ts';
 import { shorten, shortened } from '../../support/time-limits.ts';
 import { remoteConversation, startApp, watchedBucket, watchedObjects } from '../support.ts';
@@ -22,6 +21,8 @@ type Json = Record<string, unknown>;
 
 const ADMIN_TOKEN = 'the-token-of-the-operator';
 const TOOLS = [{ type: 'function', function: { name: 'find', parameters: { type: 'object' } } }];
+
+const OTHER_TOOLS = [{ type: 'function', function: { name: 'look', parameters: { type: 'object' } } }];
 
 /** Of each result. */
 const LINES = 20;
@@ -40,6 +41,10 @@ function conversation({ model = 'gpt-6-astra', named = true, modelsStatus = 200,
     input: '{}',
     refuses: false,
     fetches: false,
+    /** The tools that the next answer calls, instead of one. */
+    both: undefined as string[] | undefined,
+    /** The id of each call, if it is always the same. */
+    id: undefined as string | undefined,
     error: undefined as Json | undefined,
     /** What it says in a refusal, instead of its words. */
     refusal: undefined as string | undefined,
@@ -66,9 +71,15 @@ function conversation({ model = 'gpt-6-astra', named = true, modelsStatus = 200,
         return Response.json({ error: says.error ?? { code: 'invalid_encrypted_content' } }, { status: 400 });
       const n = ++made;
       const encrypted = `thought ${n} `.padEnd(says.length, '.');
-      const call = { id: `call_${n}`, name: says.fetches ? 'retrieve_ref' : 'find', arguments: says.input };
+      const call = {
+        id: says.id ?? `call_${n}`,
+        name: says.fetches ? 'retrieve_ref' : 'find',
+        arguments: says.input,
+      };
       says.fetches = false;
-      const said = says.words === undefined ? { toolCalls: [call] } : { content: says.words };
+      const both = says.both?.map((name, at) => ({ ...call, id: `${call.id}_${at}`, name }));
+      says.both = undefined;
+      const said = says.words === undefined ? { toolCalls: both ?? [call] } : { content: says.words };
       const response = responseOf(body, { id: `${n}`, ...said, reasoning: { encrypted } });
       if (says.refusal === undefined) return Response.json(response);
       const content = [{ type: 'refusal', refusal: says.refusal }];
@@ -230,39 +241,49 @@ describe('the reasoning that a bridge keeps', () => {
     expect(thoughtsIn(bodies.at(-1))).toEqual(other);
   });
 
-  it.each(['gpt-6-astra', 'gpt-6.2-sol'])(
-    'is counted where the array of its caller is another one (%s)',
-    async (model) => {
+  it.each([
+    ['gpt-6-astra', 5],
+    ['gpt-6.2-sol', 2],
+  ])(
+    'is counted where the array of its caller is another one, and the model or that loses it (%s)',
+    async (model, left) => {
       const { isolate, bodies, id } = conversation({ model });
       const a = isolate();
       const messages: Message[] = [user('Find it.')];
       expect((await steps(a, messages, 5)).reasoning_dropped).toBeUndefined();
       // The result of the second call. The third and fourth thought were sent before.
       const edited = messages.map((message, at) => (at === 4 ? { ...message, content: 'Edited.' } : message));
-      const lost = { blocks: 2, cause: 'message', message: 4, by: 'precis' };
+      const lost = left < 5 ? { blocks: 2, cause: 'message', message: 4, by: 'precis' } : undefined;
       const asking = [...edited];
       expect((await steps(a, asking, 1)).reasoning_dropped).toEqual(lost);
-      expect(thoughtsIn(bodies.at(-1))).toHaveLength(2);
-      await expect.poll(() => droppedIn(a, id)).toEqual(lost);
+      expect(thoughtsIn(bodies.at(-1))).toHaveLength(left);
+      await expect.poll(() => droppedIn(a, id)).toEqual(lost ?? null);
       expect((await steps(a, asking, 1)).reasoning_dropped).toBeUndefined();
-      expect(thoughtsIn(bodies.at(-1))).toHaveLength(3);
+      expect(thoughtsIn(bodies.at(-1))).toHaveLength(left + 1);
 
       const other = await a.ask(asking, { model: model.replace(/-\w+$/, '-luna') });
-      expect(other.memory.reasoning_dropped).toEqual({ blocks: 3, cause: 'model', by: 'precis' });
+      expect(other.memory.reasoning_dropped).toEqual({ blocks: left + 1, cause: 'model', by: 'precis' });
       expect(thoughtsIn(bodies.at(-1))).toHaveLength(0);
     },
   );
 
-  it.each([['auto'], [{ mode: 'none', upstream_api: 'responses' }]])(
-    'is counted where its caller changes what precedes all of it, as the explanation says before (%j)',
-    async (memory_strategy) => {
-      const { isolate, bodies, id } = conversation();
+  it.each([
+    ['gpt-6.2-sol', 'what it is bound to', 'auto'],
+    ['gpt-6-astra', 'the arguments', 'auto'],
+    ['gpt-6-astra', 'the arguments', { mode: 'none', upstream_api: 'responses' }],
+  ])(
+    'is counted where its caller changes what finds it, as the explanation says before (%s: %s, %j)',
+    async (model, _, memory_strategy) => {
+      const { isolate, bodies, id } = conversation({ model });
       const a = isolate();
       const messages: Message[] = [user('Find it.')];
       expect((await steps(a, messages, 4, { memory_strategy })).reasoning_dropped).toBeUndefined();
-      const changed = [user('Find the other one.'), ...messages.slice(1)];
-      const lost = { blocks: 3, cause: 'message', message: 0, by: 'precis' };
-      const fields = { model: 'gpt-6-astra', tools: TOOLS, memory_strategy, conversation_id: id };
+      const isBound = model === 'gpt-6.2-sol';
+      const [, ...answers] = messages;
+      const argued = JSON.parse(JSON.stringify(messages).replaceAll('"{}"', '"[]"')) as Message[];
+      const changed = isBound ? [user('Find the other one.'), ...answers] : argued;
+      const lost = { blocks: 3, cause: 'message', message: isBound ? 0 : 1, by: 'precis' };
+      const fields = { model, tools: TOOLS, memory_strategy, conversation_id: id };
       for (const { app } of [isolate(), a]) {
         const explained = await app.request('/v1/explain', {
           method: 'POST',
@@ -590,6 +611,105 @@ describe('the reasoning that a bridge keeps', () => {
     },
   );
 
+  const reminder = (at: number): Message => user(`It is step ${at}. <environment>${made}</environment>`);
+
+  it.each([
+    ['gpt-6-astra', true, [0, 1, 2, 3]],
+    ['gpt-6-astra', false, [0, 1, 2, 3]],
+    ['gpt-6.2-sol', true, [0, 0, 0, 0]],
+  ])(
+    'is found, unless bound, though the client ends each request with another reminder (%s, named: %s)',
+    async (model, named, thoughts) => {
+      const { isolate, bodies } = conversation({ model, named });
+      const messages: Message[] = [user(`Find it, ${made}.`)];
+      for (let at = 0; at < 4; at++) {
+        const { message } = await isolate().ask([...messages, reminder(at)]);
+        messages.push(...back(message));
+      }
+      expect(bodies.map((body) => thoughtsIn(body).length)).toEqual(thoughts);
+    },
+  );
+
+  it('is found, unless bound, after messages that were edited or have left, and none is said to be lost', async () => {
+    const { isolate, bodies, id, says } = conversation();
+    const a = isolate();
+    const messages: Message[] = [user('Find it.')];
+    await steps(a, messages, 2);
+    says.words = 'I have it.';
+    await steps(a, messages, 1);
+    says.words = undefined;
+    messages.push(user('On.'));
+    await steps(a, messages, 2);
+    const all = thoughtsIn(bodies.at(-1));
+    expect(all).toHaveLength(4);
+    const [, call, ...rest] = messages as [Message, Message, ...Message[]];
+    const b = isolate();
+    const { memory } = await b.ask([user('Find it all.'), call, ...rest]);
+    expect(thoughtsIn(bodies.at(-1)).slice(0, 4)).toEqual(all);
+    expect(memory.upstream_api).toMatchObject({ kept_answers: 5 });
+    expect(memory.reasoning_dropped).toBeUndefined();
+    await expect.poll(() => droppedIn(b, id)).toBeNull();
+    await b.ask([user('Find it.'), ...messages.slice(3)]);
+    expect(thoughtsIn(bodies.at(-1)).slice(0, 3)).toEqual(all.slice(1));
+  });
+
+  it.each(['gpt-6-astra', 'gpt-6.2-sol'])(
+    "is kept of an answer that calls Precis's tools and its caller's, without the calls left out (%s)",
+    async (model) => {
+      const { isolate, bodies, says } = conversation({ model });
+      const a = isolate();
+      const messages: Message[] = [user('Find it.')];
+      const more = { memory_strategy: { mode: 'compact', compact_retrieval: 'tool' } };
+      await steps(a, messages, 1, more);
+      says.both = ['retrieve_ref', 'find'];
+      await steps(a, messages, 1, more);
+      const calledIn = (body?: Json): unknown[] =>
+        ((body?.input ?? []) as Json[]).flatMap(({ type, name }) => (type === 'function_call' ? [name] : []));
+      expect(calledIn(bodies.at(-1))).toEqual(['find', 'retrieve_ref']);
+      expect(thoughtsIn(bodies.at(-1))).toHaveLength(2);
+      says.both = ['find', 'retrieve_ref'];
+      await steps(isolate(), messages, 1, more);
+      const { warnings, upstream_api } = await steps(isolate(), messages, 1, more);
+      expect(calledIn(bodies.at(-1))).toEqual(['find', 'retrieve_ref', 'find', 'find']);
+      expect(thoughtsIn(bodies.at(-1))).toHaveLength(4);
+      expect(warnings).not.toContain('reasoning_absent');
+      expect(upstream_api).toMatchObject({ kept_answers: 4 });
+      expect(upstream_api).not.toHaveProperty('plain_answers');
+    },
+  );
+
+  it('is of a model by its name with a date and without', async () => {
+    const { isolate, bodies } = conversation();
+    const messages: Message[] = [user('Find it.')];
+    const names = ['gpt-6-astra', 'gpt-6-astra-2026-09-15', 'gpt-6-astra', 'gpt-6-sol'];
+    for (const model of names) await steps(isolate(), messages, 1, { model });
+    expect(bodies.map((body) => thoughtsIn(body).length)).toEqual([0, 1, 2, 0]);
+  });
+
+  it.each<[string, (at: number) => { instructions?: string; more?: Json }]>([
+    ['instructions', (at) => ({ instructions: at % 2 === 0 ? 'Be kind.' : 'Be brief.' })],
+    ['tools', (at) => (at % 2 === 0 ? {} : { more: { tools: [...TOOLS, ...OTHER_TOOLS] } })],
+  ])('is of the %s that it is bound to, and comes back with them', async (_, of) => {
+    const { isolate, bodies } = conversation({ model: 'gpt-6.2-sol' });
+    const messages: Message[] = [user('Find it.')];
+    for (let at = 0; at < 5; at++) {
+      const { instructions = 'Be kind.', more } = of(at);
+      const { message } = await isolate().ask([system(instructions), ...messages], more);
+      messages.push(...back(message));
+    }
+    expect(bodies.map((body) => thoughtsIn(body).length)).toEqual([0, 0, 1, 1, 2]);
+  });
+
+  it('is of each of several calls with equal ids and arguments', async () => {
+    const { isolate, bodies, says } = conversation();
+    says.id = 'call_0';
+    const messages: Message[] = [user('Find it.')];
+    for (let at = 0; at < 4; at++) await steps(isolate(), messages, 1);
+    const last = thoughtsIn(bodies.at(-1));
+    expect(last).toHaveLength(3);
+    expect(new Set(last).size).toBe(3);
+  });
+
   it('is kept of the first answer to a key, though the upstream lists no models', async () => {
     const { isolate, bodies } = conversation({ modelsStatus: 404, verifies: true });
     const messages: Message[] = [user(`Find it, ${made}.`)];
@@ -609,14 +729,14 @@ describe('the reasoning that a bridge keeps', () => {
   });
 
   it('is there for a second isolate after the first answer of a conversation without a name', async () => {
-    const { isolate, bodies, tenant } = conversation({ named: false });
+    const { isolate, bodies } = conversation({ named: false });
     const [a, b] = [isolate(), isolate()];
     const messages: Message[] = [user(`Find it, ${made}.`)];
     await steps(a, messages, 1);
-    const question = saidHashes(read(messages.slice(0, 1)), sha256Hex).at(-1) ?? '';
-    const place = env.CONVERSATION_MEMORY.getByName(
-      conversationName(tenant, undefined, askedSession(question)),
-    );
+    // The conversation has no name yet, so it is the only object.
+    const [place, ...others] = a.objects.stubs;
+    if (!place) throw new Error('the answer is nowhere');
+    expect(others).toEqual([]);
     const left = () =>
       runInDurableObject(place, (_, { storage }) =>
         storage.sql.exec('SELECT count(*) AS n FROM kept_answers WHERE sealed IS NOT NULL').one(),
