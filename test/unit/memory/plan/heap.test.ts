@@ -3,6 +3,12 @@ import { describe, expect, inject, it } from 'vitest';
 import { toTheEnd, underHeap } from '../../../support/laws/under-heap.ts';
 
 /** Each may hold nothing that it has read, so they share a process: a start takes half a second. */
+const LARGEST = [
+  'compacts, offloads and collects the ledger of a body of distinct ids',
+  // Seven seconds of processor.
+  ...(inject('properties').full ? ['weighs a body of parts with distinct keys'] : []),
+  'reads arguments of millions of values',
+];
 const HOLDING_NOTHING = [
   'counts many texts',
   'remembers a fact under parts of many texts',
@@ -13,13 +19,8 @@ const HOLDING_NOTHING = [
 
 /** Concurrent, since each test waits for its own process. */
 describe.concurrent('a small heap', { timeout: 300_000 }, () => {
-  it.each([
-    'compacts, offloads and collects the ledger of a body of distinct ids',
-    // Seven seconds of processor.
-    ...(inject('properties').full ? ['weighs a body of parts with distinct keys'] : []),
-    'reads arguments of millions of values',
-  ])('F2: %s, of 16 MiB', async (work) => {
-    expect(await underHeap(100, work)).toEqual(toTheEnd(work));
+  it('F2: is enough for bodies of 16 MiB, of distinct ids and of arguments of millions of values', async () => {
+    expect(await underHeap(100, ...LARGEST)).toEqual(toTheEnd(...LARGEST));
   });
 
   it('F3: holds no text that was counted, listed or a key, no name of a trace, and no forged marker', async () => {
