@@ -11,7 +11,6 @@ import { secondsOf } from '../../lib/utc-time.ts';
 import { noteVerdict } from '../../listeners/verdict.ts';
 import { undatedName } from '../../memory/models/families.ts';
 import { bindsThinking, reasoningTermsOf } from '../../memory/models/past-reasoning.ts';
-import { marksChoiceOf } from '../../memory/modes/strategy.ts';
 import { isCleared } from '../../memory/plan/edits-before.ts';
 import type { BridgedApi, BridgeRefusal, ChatBody } from '../../protocol/bridges/bridge.ts';
 import { BRIDGES } from '../../protocol/bridges/bridges.ts';
@@ -107,7 +106,8 @@ export class BridgedCall {
       leavesOutIds: sending.without.has('ids'),
       leavesOutStrict: sending.without.has('strict'),
       longestAnswer: longestAnswerAt(request, scope),
-      marksCache: marksChoiceOf(chosen.strategy) !== 'off',
+      // Chat callers seldom can, so unasked in every mode.
+      marksCache: (chosen.strategy.cache_marks ?? 'auto') === 'auto',
       hidesUsage: sending.hidesUsage,
     };
     const inputs = [

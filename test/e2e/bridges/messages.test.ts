@@ -50,9 +50,10 @@ const client = () => new OpenAI({ baseURL: `${deployment.url}/v1`, apiKey: MESSA
 async function ask(messages: readonly Message[], more: Json = {}) {
   const { stream = false, ...fields } = more;
   const params = {
-    ...{ model: MODEL, tools: TOOLS, memory_report: true, reasoning_effort: 'high', ...fields, messages },
+    ...{ model: MODEL, tools: TOOLS, memory_report: true, reasoning_effort: 'high' },
     memory_strategy: { mode: 'auto', upstream_api: 'messages' },
     conversation_id: 'a-loop',
+    ...{ ...fields, messages },
   } as never;
   if (!stream) {
     const completion = (await client().chat.completions.create(params)) as unknown as WithMemory & {
@@ -182,6 +183,21 @@ describe('chat over Messages', () => {
     expect(shareOf(bridged)).toBeGreaterThan(0.5);
     expect(shareOf(bridged)).toBeGreaterThan(shareOf(native) - 0.01);
   });
+
+  it.each([
+    [{ mode: 'auto' }, true],
+    [{ mode: 'none' }, true],
+    [{ mode: 'auto', cache_marks: 'callers' }, false],
+    [{ mode: 'auto', cache_marks: 'off' }, false],
+  ])(
+    'marks what the prompt cache keeps, unless the strategy leaves that to the caller: %j',
+    async (chosen, marks) => {
+      const memory_strategy = { ...chosen, upstream_api: 'messages' };
+      await ask([system(SYSTEM), user(`How far? ${JSON.stringify(chosen)}`)], { memory_strategy });
+      const body = JSON.stringify(deployment.upstream.messages().at(-1)?.body);
+      expect(body.includes('cache_control')).toBe(marks);
+    },
+  );
 
   it("gives an error of the upstream in OpenAI's form, with its words", async () => {
     const message = 'This request would exceed your account’s rate limit.';
