@@ -14,6 +14,7 @@ import type { ModelRequest } from '../protocol/model-request.ts';
 import { TIME_LIMITS } from '../time-limits.ts';
 import type { Chunks } from '../upstream/chunks.ts';
 import { ApiError } from './errors.ts';
+import { MOST_UNVERIFIED } from './known-key.ts';
 import { readingBodies } from './reading-bodies.ts';
 import { SIZE_LIMITS } from './size-limits.ts';
 
@@ -35,6 +36,9 @@ export interface UnreadBody {
   /** Whether the body exceeds the limit by so little that the rest is read and dropped. */
   readonly isNear?: boolean;
 }
+
+/** Throws if a body must not be decoded to more than `MOST_UNVERIFIED`. Asked about such alone. */
+type GrowthCheck = () => Promise<void>;
 
 /**
  * Senders may miss the error if the connection closes while they send. So the rest of a body that
@@ -68,8 +72,9 @@ export async function readBody(
   request: Request,
   param: string | null,
   limit = SIZE_LIMITS.body,
+  mayGrow?: GrowthCheck,
 ): Promise<Uint8Array> {
-  const read = await tryBody(request, param, limit);
+  const read = await tryBody(request, param, limit, mayGrow);
   if ('fault' in read) throw await refused(read);
   return read.bytes;
 }
@@ -86,12 +91,14 @@ export async function refused({ fault, whole, isNear }: UnreadBody): Promise<Api
  * Like `readBody`, but a body that is not read can still be forwarded. If `content-length` is over
  * the limit, nothing is read.
  *
+ * @param mayGrow for a body whose key nobody has looked at yet
  * @throws ApiError `unsupported_media_type` for a charset other than UTF-8; `overloaded`
  */
 export async function tryBody(
   request: Request,
   param: string | null,
   limit = SIZE_LIMITS.body,
+  mayGrow?: GrowthCheck,
 ): Promise<ReadBody | UnreadBody> {
   checkCharset(request.headers);
   const { body } = request;
@@ -105,23 +112,29 @@ export async function tryBody(
   if (read === 'no_room') throw noRoom();
   if (!(read instanceof Uint8Array)) return { fault: fault(), whole: read };
   if (read.length > limit) return { fault: fault(), whole: read };
-  return decoded(read, request.headers.get('content-encoding') ?? '', limit, fault);
+  return decoded(read, request.headers.get('content-encoding') ?? '', limit, fault, mayGrow);
 }
 
-function decoded(
+async function decoded(
   bytes: Uint8Array,
   encoding: string,
   limit: number,
   isTooLarge: () => ApiError,
-): ReadBody | UnreadBody {
+  mayGrow?: GrowthCheck,
+): Promise<ReadBody | UnreadBody> {
   const name = encoding.trim().toLowerCase();
   if (name === '' || name === 'identity') return { bytes, encoded: undefined };
   const decode = Object.hasOwn(DECODERS, name) ? DECODERS[name] : undefined;
   if (!decode)
     return { fault: notReadable('unsupported_media_type', 'names one that is not supported'), whole: bytes };
   try {
-    return { bytes: decode(bytes, limit), encoded: bytes };
+    const most = mayGrow ? Math.min(limit, MOST_UNVERIFIED) : limit;
+    return { bytes: decode(bytes, most), encoded: bytes };
   } catch (error) {
+    if (mayGrow && error instanceof RangeError) {
+      await mayGrow();
+      return decoded(bytes, encoding, limit, isTooLarge);
+    }
     const fault =
       error instanceof RangeError
         ? isTooLarge()

@@ -8,6 +8,7 @@
 import type { Report } from '../memory/plan/report.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import { SHORTEST_TOKEN, type Tenant } from '../tenant/identity.ts';
+import type { UpstreamApi } from '../upstream/api.ts';
 import { ApiError } from './errors.ts';
 import type { RequestScope } from './scope.ts';
 import type { Services } from './services.ts';
@@ -15,7 +16,7 @@ import type { Services } from './services.ts';
 /**
  * In bytes. Bodies up to this size are planned under any key; counting a larger one takes seconds.
  */
-const MOST_UNVERIFIED = 1024 * 1024;
+export const MOST_UNVERIFIED = 1024 * 1024;
 
 /**
  * Whether a body may be planned. A large one waits until the upstream has accepted the key, and is
@@ -27,6 +28,24 @@ export async function mayPlan(
 ): Promise<boolean> {
   if (bytes.length <= MOST_UNVERIFIED || !services.config.verifyKeys) return true;
   return caller.tenant !== undefined && (await mayStore(caller.tenant));
+}
+
+/**
+ * Checks that an encoded body may become larger than `MOST_UNVERIFIED`: it may have been sent in a
+ * thousandth of its bytes.
+ *
+ * @throws ApiError `invalid_api_key`; `unsupported_media_type` if the upstream can't be asked
+ */
+export async function checkGrowth(scope: RequestScope): Promise<void> {
+  const { caller, services, api, isAccepted: mayGrow } = scope;
+  const { tenant } = caller;
+  if (!services.config.verifyKeys || (tenant && (await mayGrow(tenant)))) return;
+  if (!tenant || services.accepted.known(tenant.id, api.name) === 'refused') throw unaccepted(api);
+  throw new ApiError(
+    'unsupported_media_type',
+    `The upstream could not be asked about this API key, and an encoded body may then have at most ${MOST_UNVERIFIED} bytes when decoded; send it without content-encoding.`,
+    'content-encoding',
+  );
 }
 
 /** Whether the upstream is known to accept a tenant's key. Asks nobody. */
@@ -42,8 +61,12 @@ export function isAccepted({ id, isTrusted }: Tenant, { config, accepted }: Serv
 export function checkPlanned({ warnings }: Report, { caller, services, api }: RequestScope): void {
   if (!warnings.includes('unverified_key')) return;
   if (caller.tenant && services.accepted.known(caller.tenant.id, api.name) !== 'refused') return;
-  throw new ApiError(
+  throw unaccepted(api);
+}
+
+function unaccepted({ name }: UpstreamApi): ApiError {
+  return new ApiError(
     'invalid_api_key',
-    `A body of over ${MOST_UNVERIFIED} bytes needs an API key that the upstream accepts, of at least ${SHORTEST_TOKEN} characters, as Authorization: Bearer${api.name === 'anthropic' ? ' or as x-api-key' : ''}.`,
+    `A body of over ${MOST_UNVERIFIED} bytes needs an API key that the upstream accepts, of at least ${SHORTEST_TOKEN} characters, as Authorization: Bearer${name === 'anthropic' ? ' or as x-api-key' : ''}.`,
   );
 }

@@ -12,7 +12,7 @@ import { readBody } from '../request/body.ts';
 import { ApiError, invalid } from '../request/errors.ts';
 import type { RequestScope } from '../request/scope.ts';
 import { ANTHROPIC, apiOfOpenAiBody, namesVersion } from '../upstream/api.ts';
-import type { RouteContext } from './context.ts';
+import { bodyOf, type RouteContext } from './context.ts';
 import { CHAT, MESSAGES, RESPONSES } from './models.ts';
 
 const EMPTY_STRING = '""';
@@ -33,7 +33,7 @@ interface AnyBody {
  */
 export async function anyBody(c: RouteContext): Promise<AnyBody> {
   const { headers } = c.req.raw;
-  const bytes = await readBody(c.req.raw, CHAT.field);
+  const bytes = await bodyOf(c, CHAT.field);
   if (c.get('api') !== ANTHROPIC) return { bytes, isMessages: false };
   if (namesVersion(headers) || !isOfOpenAi(bytes)) return { bytes, isMessages: true };
   c.set('api', apiOfOpenAiBody(headers));

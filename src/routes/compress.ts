@@ -13,7 +13,6 @@ import {
   hashOfRef,
   refStartOf,
 } from '../protocol/headroom.ts';
-import { readBody } from '../request/body.ts';
 import type { Call } from '../request/call.ts';
 import { ApiError, invalid } from '../request/errors.ts';
 import { noteNamed } from '../request/named-refs.ts';
@@ -23,12 +22,12 @@ import { storesOf } from '../storage/refs/store.ts';
 import type { Tenant } from '../tenant/identity.ts';
 import { isOfOpenAi } from './any-protocol.ts';
 import { viewAlone, viewAnswer } from './compact.ts';
-import { type RouteContext, scopeOf, verifiedTenant } from './context.ts';
+import { bodyOf, type RouteContext, scopeOf, verifiedTenant } from './context.ts';
 import { CHAT, MESSAGES } from './models.ts';
 import { stored } from './stored.ts';
 
 export async function compress(c: RouteContext): Promise<Response> {
-  const bytes = await readBody(c.req.raw, CHAT.field);
+  const bytes = await bodyOf(c, CHAT.field);
   const scope = scopeOf(c);
   const isAnthropic = hasAnthropicBlocks(bytes) && !isOfOpenAi(bytes);
   const request = isAnthropic

@@ -23,11 +23,10 @@ import {
 } from '../protocol/responses/compaction.ts';
 import { responsesFormat } from '../protocol/responses/format.ts';
 import { type ResponsesRequest, readResponsesRequest } from '../protocol/responses/request.ts';
-import { readBody } from '../request/body.ts';
 import type { Call } from '../request/call.ts';
 import type { RequestScope } from '../request/scope.ts';
 import type { Compaction } from '../view/compaction.ts';
-import { type RouteContext, scopeOf, tracedScope } from './context.ts';
+import { bodyOf, type RouteContext, scopeOf, tracedScope } from './context.ts';
 
 export const CHAT: ModelApi<ChatRequest> = {
   path: '/chat/completions',
@@ -129,7 +128,7 @@ export async function countMessagesInput(c: RouteContext): Promise<Response> {
 /** Reads a request that is not answered by a model. @throws ApiError */
 async function readAsked<Request extends ModelRequest>(c: RouteContext, api: ModelApi<Request>) {
   const scope = scopeOf(c);
-  const request = await readRequest(await readBody(c.req.raw, api.field), api, scope);
+  const request = await readRequest(await bodyOf(c, api.field), api, scope);
   checkState(request, scope);
   return { request, scope };
 }

@@ -2,7 +2,9 @@
  * A key that the upstream can't be asked about: stored data may be read, and nothing is made or
  * written.
  */
+
 import { env } from 'cloudflare:workers';
+import { gzipSync } from 'node:zlib';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { MODES, SUMMARIZE, SUMMARIZER, start, startApp, withoutKey } from '../support.ts';
 
@@ -114,5 +116,48 @@ describe('a key that the upstream cannot be asked about', () => {
     expect(summarizerCalls()).toEqual([]);
     expect(writes()).toEqual([]);
     expect(await talk.overview()).toEqual(stored);
+  });
+});
+
+describe('an encoded body that becomes larger than 1 MiB', () => {
+  const KEY = 'sk-a-key-that-sends-encoded-bodies';
+  const post = (app: ReturnType<typeof startApp>, path: string, kB: number) => {
+    const messages = [{ role: 'user', content: 'x'.repeat(kB * 1024) }];
+    const body = gzipSync(JSON.stringify({ model: 'gpt-4.1', memory_strategy: 'auto', messages }));
+    const init = { method: 'POST', body, headers: { 'content-encoding': 'gzip' } };
+    return app.request(path, init);
+  };
+  const asked = ({ sent }: ReturnType<typeof startApp>) => sent.map(({ url }) => new URL(url).pathname);
+  let tenants = 0;
+  const app = (modelsStatus: number) => {
+    const started = startApp(env.REFS, { VERIFY_KEYS: 'true' }, `${KEY}-${++tenants}`);
+    started.answer.modelsStatus = modelsStatus;
+    return started;
+  };
+
+  it.each(['/v1/chat/completions', '/v1/compact', '/v1/explain', '/v1/compress'])(
+    'is not decoded to %s under a key that the upstream refuses',
+    async (path) => {
+      const refusing = app(401);
+      const refused = await post(refusing, path, 8 * 1024);
+      expect(refused.status).toBe(401);
+      expect(await refused.json()).toMatchObject({ error: { code: 'invalid_api_key' } });
+      expect(asked(refusing)).toEqual(['/v1/models']);
+    },
+  );
+
+  it('is not decoded under a key that nobody can be asked about, and an error names the header', async () => {
+    const refused = await post(app(404), '/v1/chat/completions', 8 * 1024);
+    expect(refused.status).toBe(415);
+    expect(await refused.json()).toMatchObject({ error: { param: 'content-encoding' } });
+  });
+
+  it('is decoded once the key is accepted, and a small one at once', async () => {
+    const accepting = app(200);
+    expect((await post(accepting, '/v1/chat/completions', 2 * 1024)).status).toBe(200);
+    expect(asked(accepting)).toEqual(['/v1/models', '/v1/chat/completions']);
+    const refusing = app(401);
+    await post(refusing, '/v1/chat/completions', 16);
+    expect(asked(refusing)).toEqual(['/v1/chat/completions']);
   });
 });
