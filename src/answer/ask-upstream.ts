@@ -86,9 +86,11 @@ export async function askUpstream(
   }
   const { signal, method } = incoming;
   const gone = left ? AbortSignal.any([signal, left]) : signal;
+  // A caller of a shared account would follow it with a key of Precis's.
+  const mayRedirect = body === null && account.apiKey === undefined;
   try {
     const answer = await timings.measure('upstream', () =>
-      fetchUpstream({ url, method, headers, body }, config.headersTimeoutMs, gone),
+      fetchUpstream({ url, method, headers, body }, config.headersTimeoutMs, gone, mayRedirect),
     );
     return withoutAccount(counted(answer, scope, { modelCall, spending, counts }), scope);
   } catch (error) {

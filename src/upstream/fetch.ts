@@ -22,6 +22,7 @@ export function unreachedBy(cause: unknown): string {
   const { message = '' } = Object(cause) as { readonly message?: string };
   if (/connection lost/i.test(message)) return 'the connection was refused, or broke off';
   if (/^internal error/i.test(message)) return 'its name was not found, or TLS failed';
+  if (/^status 3\d\d$/.test(message)) return `it answered with a redirect (${message})`;
   return /^status \d+$/.test(message) ? `it answered with the ${message}` : 'the request failed';
 }
 
@@ -44,15 +45,18 @@ export interface UpstreamAnswer {
 
 /**
  * Sends a request and waits for the answer's headers. Redirects are not followed, since the key
- * would be sent along (https://developer.mozilla.org/docs/Web/API/RequestInit#redirect).
+ * would be sent along (https://developer.mozilla.org/docs/Web/API/RequestInit#redirect). For the
+ * same reason no client may follow one that is no answer.
  *
  * @param gone aborts when the caller leaves
+ * @param mayRedirect whether a redirect is an answer, as to a file; by default if there is no body
  * @throws UpstreamError
  */
 export async function fetchUpstream(
   request: UpstreamRequest,
   headersMs: number,
   gone: AbortSignal,
+  mayRedirect = request.body === null,
 ): Promise<UpstreamAnswer> {
   const connection = new AbortController();
   const abort = () => connection.abort();
@@ -67,7 +71,9 @@ export async function fetchUpstream(
     const { url, ...init } = request;
     const response = await fetch(url, { ...init, redirect: 'manual', signal: connection.signal });
     // Other numbers are no HTTP status (RFC 9110 §15), and no response could have them.
-    if (response.status < 200 || response.status > 599) throw new Error(`status ${response.status}`);
+    const { status, headers } = response;
+    const isRedirect = status >= 300 && status < 400 && headers.has('location');
+    if (status < 200 || status > 599 || (isRedirect && !mayRedirect)) throw new Error(`status ${status}`);
     return { response, abort };
   } catch (cause) {
     abort();

@@ -103,7 +103,7 @@ overProtocols("the upstream's refusal", deployment, () => {
 });
 
 overProtocols('a redirect of the upstream', deployment, () => {
-  it.each([301, 302, 307, 308])('with %i is relayed and not followed', async (status) => {
+  it.each([301, 302, 307, 308])('with %i is not followed, and no client follows it', async (status) => {
     const elsewhere = await startUpstream();
     try {
       deployment.upstream.next({ type: 'redirect', location: `${elsewhere.url}/chat/completions`, status });
@@ -116,12 +116,24 @@ overProtocols('a redirect of the upstream', deployment, () => {
         redirect: 'manual',
       });
 
-      expect(response.status).toBe(status);
-      expect(response.headers.get('location')).toBe(`${elsewhere.url}/chat/completions`);
+      expect(response.status).toBe(502);
+      expect(response.headers.get('location')).toBeNull();
+      const { error } = (await response.json()) as { error: { code: string; message: string } };
+      expect(error.code).toBe('upstream_unreachable');
+      expect(error.message).toContain(`it answered with a redirect (status ${status})`);
       expect(elsewhere.requests).toEqual([]);
     } finally {
       await elsewhere.close();
     }
+  });
+
+  it('to a file is relayed, since it is where the upstream keeps it', async () => {
+    const location = 'https://files.example/signed?until=tomorrow';
+    deployment.upstream.next({ type: 'redirect', location, status: 302 });
+
+    const response = await deployment.fetch('/v1/files/file-1/content', { redirect: 'manual' });
+
+    expect([response.status, response.headers.get('location')]).toEqual([302, location]);
   });
 });
 

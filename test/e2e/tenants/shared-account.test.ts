@@ -510,3 +510,14 @@ describe('what a body may name of a shared account', () => {
     },
   );
 });
+
+describe('a redirect of the upstream', () => {
+  it('reaches no caller of a shared account, who would follow it with a key of Precis’s', async () => {
+    deployment.upstream.next({ type: 'redirect', location: 'https://elsewhere.test/v1/models' });
+
+    const response = await deployment.fetch('/v1/models/gpt-4.1', { headers: withKey(), redirect: 'manual' });
+
+    expect(response.headers.get('location')).toBeNull();
+    expect(await refusal(response)).toEqual([502, 'server_error', 'upstream_unreachable', null]);
+  });
+});
