@@ -25,6 +25,21 @@ export interface FunctionTool<Name extends string = string> {
   };
 }
 
+/**
+ * The name of a tool in a call. Some models add the namespace that they were trained with, or white
+ * space, and upstreams refuse such a name in the next request.
+ */
+export function calledName(name: string): string {
+  return name.trim().replace(/^functions?\./, '');
+}
+
+/** Whether the name in a call may still become that of one of these tools. @param name a beginning */
+export function mayCall(names: ReadonlySet<string>, name: string): boolean {
+  const begun = name.trimStart();
+  const prefixes = ['', 'function.', 'functions.'];
+  return [...names].some((one) => prefixes.some((prefix) => `${prefix}${one}`.startsWith(begun)));
+}
+
 /** @param properties of its arguments, each a JSON schema @param required their names */
 export function functionTool<Name extends string>(
   name: Name,

@@ -11,7 +11,7 @@ import { type ActingStrategy, modeOf, type RetrievingStrategy } from '../memory/
 import type { UserArchiveScope } from '../memory/strategy/fields.ts';
 import type { BlocksRequest } from '../memory/strategy/memory-blocks.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
-import type { FunctionTool } from '../protocol/tools.ts';
+import { calledName, type FunctionTool } from '../protocol/tools.ts';
 import { INSERT_NAMES, insertDefinitionOf } from '../retrieval/insert-passage.ts';
 import { LIST_NAMES, listDefinitionOf } from '../retrieval/list-refs.ts';
 import { SEARCH_NAMES, type SearchKind, searchDefinitionOf } from '../retrieval/search-memory.ts';
@@ -84,7 +84,8 @@ export function offerTools(
   const writes = blocks?.writable === true;
   if ((!retrieves && !writes) || !tenant) return undefined;
   if (!request.takesTools) return 'off';
-  const taken = request.toolNames;
+  // A call of either would be the same.
+  const taken = new Set([...request.toolNames].map(calledName));
   const retrieval = retrieves ? retrievalTools(retrieves, taken, searches, user) : NO_RETRIEVAL;
   const writing = writes ? blockTools(blocks.labels, taken) : NO_WRITING;
   if (!retrieval || !writing) return 'off';

@@ -2,6 +2,7 @@
  * Keeps the output of an answer that came over a bridge, with the outputs of its rounds, before the
  * last event of the answer: by then the caller may send it back.
  */
+
 import { asString, type JsonObject } from '../../lib/json.ts';
 import { soon } from '../../lib/time-limit.ts';
 import { logCaught } from '../../log.ts';
@@ -19,6 +20,7 @@ import {
 } from '../../protocol/bridges/kept-outputs.ts';
 import { type MessageReader, readMessages } from '../../protocol/read-messages.ts';
 import { nameOf } from '../../protocol/tool-choice.ts';
+import { calledName } from '../../protocol/tools.ts';
 import { namedByAnswer, namedByKey } from '../../request/conversation.ts';
 import type { AnswerToKeep } from '../../storage/conversation/kept-answers.ts';
 import { sha256Hex } from '../../tenant/identity.ts';
@@ -54,7 +56,7 @@ export class AnswerKeeper {
   async keep(answer: CompleteAnswer, made: Pick<MadeView, 'history' | 'tools'>): Promise<void> {
     const { request, scope } = this.kept.answered.call;
     const { names, rounds: most } = made.tools ?? NO_TOOLS;
-    const isOurs = (call: JsonObject): boolean => names.has(nameOf(call));
+    const isOurs = (call: JsonObject): boolean => names.has(calledName(nameOf(call)));
     const isRound = callsIn(answer.message).slice(0, 1).some(isOurs) && this.rounds.length < most;
     const isBound = bindsThinking(reasoningTermsOf(request.model));
     const said = withoutCalls(answer, (call) => isOurs(call) !== isRound, isBound);

@@ -4,7 +4,7 @@ import { elementAt, wordsOf } from '../../lib/elements.ts';
 import { asObject, asString, type JsonObject, parseObject } from '../../lib/json.ts';
 import { isComplete, type ToolResult, type ToolTurn, textOfResult } from '../answers/tool-turn.ts';
 import { inputText } from '../call-input.ts';
-import { appendTo, type LongerBody } from '../tools.ts';
+import { appendTo, calledName, type LongerBody } from '../tools.ts';
 import { isThinkingList, PROVIDER_FIELDS, REASONING_CONTENT, THINKING_BLOCKS } from './reasoning.ts';
 import { addedParts, addPieces } from './thinking-pieces.ts';
 
@@ -80,7 +80,11 @@ export function turnOf(message: JsonObject, said: readonly CallPiece[]): ToolTur
   };
   return {
     messages: [answer],
-    calls: calls.map((call) => ({ id: call.id, name: nameOf(call), arguments: argumentsOf(call) })),
+    calls: calls.map((call) => ({
+      id: call.id,
+      name: calledName(nameOf(call)),
+      arguments: argumentsOf(call),
+    })),
   };
 }
 
@@ -172,5 +176,6 @@ export function joined(call: CallPiece, piece: CallPiece): CallPiece {
 
 function withObject(call: CallPiece): CallPiece['function'] {
   const input = argumentsOf(call);
-  return { ...call.function, arguments: parseObject(input) ? input : '{}' };
+  const name = calledName(nameOf(call));
+  return { ...call.function, name, arguments: parseObject(input) ? input : '{}' };
 }

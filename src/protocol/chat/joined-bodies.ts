@@ -8,6 +8,7 @@ import type { JoinedBodies, SaidAnswer } from '../answers/answer-format.ts';
 import { CountedAnswers } from '../answers/joined-answers.ts';
 import { isComplete, type ToolTurn } from '../answers/tool-turn.ts';
 import { CHAT_USAGE, type Usage, UsageTally } from '../answers/usage.ts';
+import { calledName } from '../tools.ts';
 import { holdsError } from './answer-error.ts';
 import {
   type CallPiece,
@@ -62,7 +63,7 @@ export class JoinedChatBodies extends CountedAnswers implements JoinedBodies {
     const hasFailed = holdsError(completion);
     const calls = asList(message.tool_calls) as CallPiece[];
     const readable = calls.filter(isObject) as CallPiece[];
-    const ours = readable.filter((call) => !isOtherCall(call) && this.names.has(nameOf(call)));
+    const ours = readable.filter((call) => !isOtherCall(call) && this.names.has(calledName(nameOf(call))));
     const decides = ours.length > 0 && ours[0] === readable[0] && this.mayAnswer();
     // Some upstreams give no reason.
     if (decides && isComplete(choice.finish_reason || 'stop') && !hasFailed) {

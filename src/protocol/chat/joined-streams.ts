@@ -24,6 +24,7 @@ import { CountedAnswers } from '../answers/joined-answers.ts';
 import { Frame } from '../answers/sse.ts';
 import { isComplete, type ToolTurn } from '../answers/tool-turn.ts';
 import { CHAT_USAGE, type Usage, UsageTally } from '../answers/usage.ts';
+import { calledName, mayCall } from '../tools.ts';
 import { holdsError, mayHoldError } from './answer-error.ts';
 import {
   argumentsOf,
@@ -332,11 +333,11 @@ export class JoinedChatStreams extends CountedAnswers implements JoinedStreams {
   private decide(streamed: StreamedCall, isNamed: boolean): CallPiece[] {
     const name = nameOf(streamed.call);
     const input = argumentsOf(streamed.call);
-    const mayBeOurs = [...this.names].some((ours) => ours.startsWith(name));
+    const mayBeOurs = mayCall(this.names, name);
     // Some upstreams send the arguments before the name.
     this.undecided = !isNamed && (input === '' || name === '') && mayBeOurs ? streamed : undefined;
     if (this.undecided) return [];
-    if (!this.names.has(name)) return this.callers(streamed, streamed.call);
+    if (!this.names.has(calledName(name))) return this.callers(streamed, streamed.call);
     streamed.owner = 'ours';
     this.ours.push(streamed);
     if (this.mayAnswer()) this.decided ??= 'ours';

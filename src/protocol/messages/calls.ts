@@ -7,7 +7,7 @@ import { isThinking } from '../chat/reasoning.ts';
 import type { Media } from '../held-media.ts';
 import { levels } from '../json/outline.ts';
 import { scanObject, valueIn, withMembers } from '../json/spans.ts';
-import { appendTo, type LongerBody } from '../tools.ts';
+import { appendTo, calledName, type LongerBody } from '../tools.ts';
 import { type AnswerBlock, isBlank, waitsForCaller } from './answer-blocks.ts';
 
 /** The turn goes on when its caller sends the message back unchanged. */
@@ -101,7 +101,9 @@ export class BlockSorter extends CallSorter {
   /** Whether it is one of Precis's calls. A tool of a toolset is another one, whatever its name. */
   calls(block: JsonObject): boolean {
     const { name, toolset_name } = block;
-    return waitsForCaller(block) && this.names.has(asString(name)) && (toolset_name ?? null) === null;
+    return (
+      waitsForCaller(block) && this.names.has(calledName(asString(name))) && (toolset_name ?? null) === null
+    );
   }
 }
 
@@ -140,15 +142,17 @@ export function turnOf(
     ...(container === undefined ? {} : { container }),
     calls: ours.map(({ block: { id, name }, input = '{}' }) => ({
       id: asString(id),
-      name: asString(name),
+      name: calledName(asString(name)),
       arguments: input,
     })),
   };
 }
 
-/** Upstreams refuse an input that is no object. */
+/** Upstreams refuse an input that is no object, and a name that is none. */
 function callJson({ block, json, input = '' }: AnswerBlock): string {
-  return parseObject(input) ? json : JSON.stringify({ ...block, input: {} });
+  const name = calledName(asString(block.name));
+  if (!parseObject(input)) return JSON.stringify({ ...block, name, input: {} });
+  return name === block.name ? json : JSON.stringify({ ...block, name, input: parseObject(input) });
 }
 
 /** An answer as a message of the conversation. @param content the JSON of its blocks */

@@ -7,7 +7,7 @@ import type { ToolCall, ToolResult, ToolTurn } from '../answers/tool-turn.ts';
 import { inputText } from '../call-input.ts';
 import type { Media } from '../held-media.ts';
 import { jsonOf, topField } from '../json/spans.ts';
-import { appendTo, type LongerBody } from '../tools.ts';
+import { appendTo, calledName, type LongerBody } from '../tools.ts';
 
 /**
  * The environment of a shell that the upstream hosts
@@ -58,7 +58,9 @@ export class ItemSorter extends CallSorter {
 
   /** Whether it is one of Precis's calls. Tools in a namespace are others, whatever their names. */
   calls({ type, name, namespace }: JsonObject): boolean {
-    return type === 'function_call' && this.names.has(asString(name)) && (namespace ?? null) === null;
+    return (
+      type === 'function_call' && this.names.has(calledName(asString(name))) && (namespace ?? null) === null
+    );
   }
 }
 
@@ -94,14 +96,15 @@ export function turnOf(items: readonly JsonObject[], sorter: ItemSorter, isUnsto
 }
 
 function callOf({ call_id, name, arguments: input }: JsonObject): ToolCall {
-  return { id: asString(call_id), name: asString(name), arguments: inputText(input) };
+  return { id: asString(call_id), name: calledName(asString(name)), arguments: inputText(input) };
 }
 
-/** Upstreams parse the arguments in the history, and refuse any but an object. */
+/** Upstreams parse the arguments in the history, and refuse any but an object, and a wrong name. */
 function withObject(call: JsonObject): JsonObject {
   const input = inputText(call.arguments);
-  if (!parseObject(input)) return { ...call, arguments: '{}' };
-  return input === call.arguments ? call : { ...call, arguments: input };
+  const name = calledName(asString(call.name));
+  if (!parseObject(input)) return { ...call, name, arguments: '{}' };
+  return input === call.arguments && name === call.name ? call : { ...call, name, arguments: input };
 }
 
 export function goOnResponses(body: Uint8Array, turn: ToolTurn, results: readonly ToolResult[]): LongerBody {

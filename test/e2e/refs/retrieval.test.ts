@@ -174,6 +174,23 @@ inTurn(
       ]);
     });
 
+    // Some models add the namespace that they were trained with, or white space.
+    it.each(['functions.retrieve_ref', ' retrieve_ref', 'function.retrieve_ref\n'])(
+      'is given to it where it calls the tool %j',
+      async (name) => {
+        deployment.upstream.next(
+          says((ref) => ({ toolCalls: [call(name, { ref })] })),
+          says(() => ({ content: 'It weighs 514 g.' })),
+        );
+
+        const { message, finish } = await ask();
+
+        expect([message.content, message.tool_calls ?? [], finish]).toEqual(['It weighs 514 g.', [], 'stop']);
+        expect(results()).toEqual([APPLES]);
+        expect(JSON.stringify(deployment.chats().at(-1)?.body)).not.toContain(JSON.stringify(name));
+      },
+    );
+
     it('leaves the bytes that were sent before as they are, so that the cache holds', async () => {
       deployment.upstream.next(says((ref) => ({ toolCalls: [retrieve({ ref })] })));
 

@@ -68,6 +68,31 @@ const expectedIn = ({ ofChoice, ofChunk, usage }: Chunk): Json => ({
 });
 const usagesIn = (shown: readonly Shown[]): unknown[] => shown.flatMap(({ usage }) => usage ?? []);
 
+describe('a name that a model garbles', () => {
+  it.each([
+    ['functions.retrieve_ref', true],
+    [' retrieve_ref', true],
+    ['function.retrieve_ref', true],
+    ['functions.retrieve', false],
+    ['functional', false],
+    ['my.retrieve_ref', false],
+  ])('is Precis’s in whatever pieces it comes, or the caller’s with its bytes: %j', (name, isOurs) => {
+    for (let at = 1; at <= name.length; at++) {
+      const { shown, turns } = turnsOf();
+      const seen = shown(
+        calling(named(name.slice(0, at))),
+        calling({ index: 0, function: { name: name.slice(at) } }),
+        calling(more('{}')),
+        { finish: 'tool_calls' },
+      );
+      const said = callsIn(seen).map((one) => (one.function as Json | undefined)?.name ?? '');
+      expect(said.join('')).toBe(isOurs ? '' : name);
+      turns.end();
+      expect(turns.turn?.calls.map((one) => one.name)).toEqual(isOurs ? ['retrieve_ref'] : undefined);
+    }
+  });
+});
+
 describe('an answer whose calls are all dropped', () => {
   const begun: Chunk = { delta: { role: 'assistant', content: null } };
 
