@@ -160,9 +160,7 @@ function documented(operation: Operation, components: Components) {
     externalDocs: { url: `/docs/${page.replace('.md', '')}` },
     security: access === 'none' ? [] : [{ [access]: [] }, ...(access === 'caller' ? [{ apiKey: [] }] : [])],
     parameters: [
-      ...parameters.map(
-        (one): JsonSchema => ({ ...one, required: one.in === 'path' || one.required === true }),
-      ),
+      ...parameters.map((one): JsonSchema => ({ ...one, required: one.in === 'path' })),
       ...headers.map((name): JsonSchema => ({ $ref: `#/components/parameters/${name}` })),
     ],
     ...(body && {

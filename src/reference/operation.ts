@@ -15,8 +15,6 @@ export interface Parameter {
   readonly schema: JsonSchema;
   /** Value in the examples. */
   readonly example?: string | number;
-  /** Set for one of the query without which the request is refused. */
-  readonly required?: true;
 }
 
 export interface Answer {
@@ -143,12 +141,10 @@ function curlOf({ method, path, parameters = [], access, speaks, body }: Operati
   const filled = path.replace(/\{(\w+)\}/g, (_, name: string) =>
     String(parameters.find((one) => one.in === 'path' && one.name === name)?.example ?? name),
   );
-  const needed = parameters.filter(({ required }) => required);
-  const search = needed.map(({ name, example }, at) => `${at === 0 ? '?' : '&'}${name}=${example}`).join('');
   const token = TOKENS[access];
   const usual = body ? 'post' : 'get';
   const lines = [
-    `curl ${method === usual ? '' : `-X ${method.toUpperCase()} `}"$HOST${filled}${search}"`,
+    `curl ${method === usual ? '' : `-X ${method.toUpperCase()} `}"$HOST${filled}"`,
     ...(token === undefined || speaks ? [] : [`-H "Authorization: Bearer ${token}"`]),
     ...(speaks ? [`-H "x-api-key: ${token}"`, "-H 'anthropic-version: 2023-06-01'"] : []),
     ...(body ? ["-H 'Content-Type: application/json'"] : []),

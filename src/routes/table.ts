@@ -193,7 +193,7 @@ export const ROUTES: readonly Route[] = [
   { path: '/v1/stats/comparison', handlers: { GET: getComparison }, query: DAYS, isOfAll: true },
   { path: '/v1/stats/summary', handlers: { GET: getSummary }, query: DAYS, isOfAll: true },
   { path: '/v1/stats/summary.svg', handlers: { GET: getSummary }, query: DAYS, isOfAll: true },
-  { path: '/v1/memory', handlers: { DELETE: deleteTenantData }, query: { DELETE: ['all'] }, isOfAll: true },
+  { path: '/v1/memory', handlers: { DELETE: deleteTenantData }, isOfAll: true },
 ];
 
 /** The canonical route of a URL's path. */

@@ -11,16 +11,14 @@ import { deleted, stored } from './stored.ts';
 const NAMING = ['x-memory-user', 'x-conversation-id'] as const;
 
 /**
- * `DELETE /v1/memory?all=true`: deletes everything stored under the caller's key, unless a header
- * names a user or a conversation. Every client makes this path of `/v1/users/../memory`, too, so
- * the path alone is no proof that somebody wants this. What takes longer is deleted in the
+ * `DELETE /v1/memory`: deletes everything stored under the caller's key, unless the request names a
+ * user or a conversation: of `/v1/conversations/../memory?user=ann` every client makes this path. A
+ * query is refused like any that the route does not take. What takes longer is deleted in the
  * background (202, `deleted: false`).
  */
 export async function deleteTenantData(c: RouteContext): Promise<Response> {
   const services = c.get('services');
   const ids = tenantsOf(await verifiedTenant(c, 'change')).map(({ id }) => id);
-  if (c.req.queries('all')?.join() !== 'true')
-    throw invalid('all', 'This path deletes everything under the key, and only with the parameter all=true.');
   const param = NAMING.find((name) => c.req.header(name));
   if (param !== undefined)
     throw invalid(

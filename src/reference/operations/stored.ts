@@ -168,15 +168,8 @@ const OF_CALLERS = routes(
   {
     'delete /v1/memory': {
       id: 'deleteAll',
-      summary: 'With `?all=true`, deletes everything that is stored under the key',
-      description:
-        'A request that names a user or a conversation is refused, since that is less. So is one without `all=true`: clients make this path of others, too.',
-      parameters: [
-        {
-          ...query('all', 'Everything is meant.', { type: 'string', enum: ['true'] }, 'true'),
-          required: true,
-        },
-      ],
+      summary: 'Deletes everything that is stored under the key',
+      description: 'A request that names a user or a conversation is refused, since that is less.',
       answers: deletion(schemas.deletedTenant),
       page: 'operating.md#what-is-kept-and-how-long',
     },

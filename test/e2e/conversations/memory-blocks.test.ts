@@ -481,14 +481,14 @@ overProtocols('memory blocks in the view', deployment, (protocol) => {
   });
 });
 
-describe('DELETE /v1/memory?all=true', () => {
+describe('DELETE /v1/memory', () => {
   it('deletes the blocks of the key, and no others', async () => {
     const headers = { authorization: 'Bearer sk-a-caller-who-deletes-all-its-blocks' };
     await put('gone', 'Gone.', { headers });
     await put('kept', 'Kept.');
     await ask({ memory_blocks: ['gone'], conversation_id: 'gone' }, headers);
 
-    const deleted = await deployment.fetch('/v1/memory?all=true', { method: 'DELETE', headers });
+    const deleted = await deployment.fetch('/v1/memory', { method: 'DELETE', headers });
 
     expect([200, 202]).toContain(deleted.status);
     expect((await deployment.fetch('/v1/blocks/gone', { headers })).status).toBe(404);

@@ -202,7 +202,7 @@ overProtocols('a search of all conversations of a user', deployment, () => {
     await send('Remember it.', { by, archive: WRITES, key });
     expect(await searched('allergic nuts', { by, key })).toContain('Fay is allergic to nuts.');
     const headers = { authorization: `Bearer ${key}` };
-    expect((await deployment.fetch('/v1/memory?all=true', { method: 'DELETE', headers })).status).toBe(200);
+    expect((await deployment.fetch('/v1/memory', { method: 'DELETE', headers })).status).toBe(200);
     expect(await searched('allergic nuts', { by, key })).toMatch(/^No message holds/);
   });
 

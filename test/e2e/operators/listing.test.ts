@@ -152,7 +152,7 @@ describe.each(ofTurn(1, PROTOCOLS))('GET /v1/conversations and /v1/stats, over $
     const id = encodeURIComponent('a: #1/ü');
     await deployment.fetch(`/v1/conversations/${id}/memory`, { method: 'DELETE' });
     expect((await page()).data).toHaveLength(3);
-    await deployment.fetch('/v1/memory?all=true', { method: 'DELETE' });
+    await deployment.fetch('/v1/memory', { method: 'DELETE' });
     expect((await page()).data).toEqual([]);
   });
 });

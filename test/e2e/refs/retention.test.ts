@@ -62,28 +62,25 @@ describe('deleting a conversation', () => {
 });
 
 describe('deleting everything', () => {
-  it.each(['/v1/memory?all=true', '/agents/coding/v1/memory?all=true'])(
-    'of a caller is one call, of %s',
-    async (path) => {
-      const [one, other] = [caller(`everything ${path.length}`), caller(`others ${path.length}`)];
-      for (const { remember } of [one, other]) {
-        await remember(['named'], 'named');
-        await remember(['unnamed']);
-      }
+  it.each(['/v1/memory', '/agents/coding/v1/memory'])('of a caller is one call, of %s', async (path) => {
+    const [one, other] = [caller(`everything ${path.length}`), caller(`others ${path.length}`)];
+    for (const { remember } of [one, other]) {
+      await remember(['named'], 'named');
+      await remember(['unnamed']);
+    }
 
-      const response = await one.request(path, 'DELETE');
+    const response = await one.request(path, 'DELETE');
 
-      expect(response.status).toBe(200);
-      expect(await response.json()).toEqual({ object: 'memory.deleted', deleted: true });
-      expect(await one.refs()).toEqual([]);
-      expect((await one.request('/v1/conversations/named/messages')).status).toBe(404);
-      expect(await other.refs()).toHaveLength(2);
-      expect(await other.archived('named')).toBeGreaterThan(0);
-    },
-  );
+    expect(response.status).toBe(200);
+    expect(await response.json()).toEqual({ object: 'memory.deleted', deleted: true });
+    expect(await one.refs()).toEqual([]);
+    expect((await one.request('/v1/conversations/named/messages')).status).toBe(404);
+    expect(await other.refs()).toHaveLength(2);
+    expect(await other.archived('named')).toBeGreaterThan(0);
+  });
 
   it('needs the caller’s key', async () => {
-    const response = await deployment.fetch('/v1/memory?all=true', {
+    const response = await deployment.fetch('/v1/memory', {
       method: 'DELETE',
       headers: { authorization: '' },
     });

@@ -283,7 +283,7 @@ describe('sums by day', () => {
     await app.request('/v1/conversations/one/memory', { method: 'DELETE' });
     expect((await days()).total.requests).toBe(2);
     expect(await ids('sort=requests')).toEqual(['three', 'two']);
-    await app.request('/v1/memory?all=true', { method: 'DELETE' });
+    await app.request('/v1/memory', { method: 'DELETE' });
 
     expect((await days()).total.requests).toBe(0);
     const tables = await runInDurableObject(env.TENANT_MEMORY.getByName(tenant), (_, { storage: { sql } }) =>

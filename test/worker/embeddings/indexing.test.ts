@@ -247,7 +247,7 @@ describe('embeddings that fail', () => {
 describe('a deletion', () => {
   const deletions: [string, (talk: ReturnType<typeof embeddedArchive>) => Promise<unknown>][] = [
     ['of the conversation', ({ remove }) => remove()],
-    ['of everything', ({ app }) => app.request('/v1/memory?all=true', { method: 'DELETE' })],
+    ['of everything', ({ app }) => app.request('/v1/memory', { method: 'DELETE' })],
     ['for its age', ({ stub }) => stub.leave(Date.now() + 1)],
   ];
 

@@ -515,7 +515,7 @@ describe('a restore', () => {
     const { id, chat, request, backUp, restore } = deployment();
     await chat(withRemoved('one', 'all'));
     const records = await backUp();
-    expect((await request('/v1/memory?all=true', { method: 'DELETE' })).status).toBe(200);
+    expect((await request('/v1/memory', { method: 'DELETE' })).status).toBe(200);
 
     const counts = await restore(records);
 

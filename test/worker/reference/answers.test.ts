@@ -315,7 +315,7 @@ describe('answers about stored data', () => {
     await readAs('getBlock', await send('GET', '/v1/blocks/team'));
     expect(await readAs('listBlocks', await send('GET', '/v1/blocks'))).toMatchObject({ data: [{}] });
     await readAs('deleteBlock', await send('DELETE', '/v1/blocks/team'));
-    await readAs('deleteAll', await send('DELETE', '/v1/memory?all=true'));
+    await readAs('deleteAll', await send('DELETE', '/v1/memory'));
     await readAs('getHealth', await send('GET', '/healthz'));
     await readAs('getHeadroomHealth', await send('GET', '/health'));
     await readAs('getHello', await send('GET', '/api/hello'));

@@ -158,7 +158,7 @@ describe('requests of a conversation while events of others are on their way', (
     expect(await sizes()).toEqual([1, 2]);
   });
 
-  it.each(['/v1/conversations/c/memory', '/v1/memory?all=true'])('are gone after DELETE %s', async (path) => {
+  it.each(['/v1/conversations/c/memory', '/v1/memory'])('are gone after DELETE %s', async (path) => {
     const { isolate, sizes } = caller();
     const { app, ask, asks, list } = isolate();
     await ask(1);

@@ -53,7 +53,7 @@ async function start() {
   const letHang = () => hang({ ...watched, bucket });
   const path = `/v1/conversations/${encodeURIComponent(id)}`;
   const ask = (method: string, at: string, text?: string) => {
-    const headers = at === '/v1/memory?all=true' ? undefined : { 'x-memory-user': 'ann' };
+    const headers = at === '/v1/memory' ? undefined : { 'x-memory-user': 'ann' };
     return app.request(at, { method, ...(headers ? { headers } : {}), ...(text ? { body: text } : {}) });
   };
   /** A request with more steps, whose contents are written ahead. */
@@ -95,7 +95,7 @@ const CASES: readonly [string, (started: Started) => string, Hanging, number][] 
   ['DELETE', ({ path }) => `${path}/memory`, ['USER_MEMORY', 'forget'], 202],
   ['DELETE', ({ path }) => `${path}/memory`, ['CONVERSATION_MEMORY', 'leave'], 202],
   ['DELETE', ({ path }) => `${path}/memory`, 'delete', 202],
-  ['DELETE', () => '/v1/memory?all=true', ['TENANT_MEMORY', 'erase'], 503],
+  ['DELETE', () => '/v1/memory', ['TENANT_MEMORY', 'erase'], 503],
   ['GET', () => '/v1/blocks', ['TENANT_MEMORY', 'blocks.list'], 503],
   ['GET', () => '/v1/blocks/team', ['TENANT_MEMORY', 'blocks.find'], 503],
   ['PUT', () => '/v1/blocks/team', ['TENANT_MEMORY', 'blocks.change'], 503],
@@ -229,7 +229,7 @@ describe('an erasure whose storage hangs', () => {
     await runInDurableObject(memory, (object) => {
       Object.assign(object, { env: { ...env, REFS: bucket } });
     });
-    const response = await ask('DELETE', '/v1/memory?all=true');
+    const response = await ask('DELETE', '/v1/memory');
     expect([response.status, await response.json()]).toEqual([
       202,
       { object: 'memory.deleted', deleted: false },

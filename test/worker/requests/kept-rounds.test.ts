@@ -278,7 +278,7 @@ describe('kept rounds', () => {
     const talk = conversation();
     const { ask, app } = isolate(talk);
     await ask(talk.id, talk.messages);
-    await app.request('/v1/memory?all=true', { method: 'DELETE' });
+    await app.request('/v1/memory', { method: 'DELETE' });
     await vi.waitUntil(async () => (await roundsIn(talk)).length === 0, { timeout: 20_000 });
     expect(keptIn((await ask(talk.id, [...talk.messages])).bodies[0])).toBe(0);
   });

@@ -545,7 +545,7 @@ describe('events that are deleted', () => {
     const { app, read, stub } = caller();
     await app.chat(body(GO, NAMED));
 
-    expect((await app.request('/v1/memory?all=true', { method: 'DELETE' })).status).toBe(200);
+    expect((await app.request('/v1/memory', { method: 'DELETE' })).status).toBe(200);
 
     expect((await tables(stub)).filter(({ name }) => COUNT.includes(name))).toEqual([]);
     expect((await read('/v1/conversations')).body).toMatchObject({ data: [] });

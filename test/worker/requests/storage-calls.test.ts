@@ -555,7 +555,7 @@ describe('as time passes, a conversation', () => {
     async (_, mode, fields, asked) => {
       for (const [path, ofUser] of [
         ['/v1/conversations/a%20conversation/memory', 'ann'],
-        ['/v1/memory?all=true', undefined],
+        ['/v1/memory', undefined],
       ] as const) {
         const { app, send } = await conversation(mode, fields);
         expect((await send()).calls.before).not.toContain(asked);

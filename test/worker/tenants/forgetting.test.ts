@@ -87,7 +87,7 @@ describe('DELETE /v1/memory', () => {
     expect(held(['WORDOFONE']).length).toBeGreaterThan(0);
     const ofOther = held([other.id, 'WORDOFOTHER']);
 
-    expect((await one.request('/v1/memory?all=true', { method: 'DELETE' })).status).toBe(200);
+    expect((await one.request('/v1/memory', { method: 'DELETE' })).status).toBe(200);
 
     expect(held([one.id, 'WORDOFONE'])).toEqual([]);
     expect(held([other.id, 'WORDOFOTHER'])).toEqual(ofOther);
@@ -95,12 +95,8 @@ describe('DELETE /v1/memory', () => {
 
   it.each<[string, Record<string, string>, string]>([
     ['/v1/conversations/../memory?user=ann', {}, 'user'],
-    ['/v1/users/../memory', {}, 'all'],
-    ['/v1/memory', {}, 'all'],
-    ['/v1/memory?all=false', {}, 'all'],
-    ['/v1/memory?all=true&all=false', {}, 'all'],
-    ['/v1/users/%2e%2e/memory?all=true', { 'x-memory-user': '..' }, 'x-memory-user'],
-    ['/v1/memory?all=true', { 'x-conversation-id': 'c' }, 'x-conversation-id'],
+    ['/v1/users/%2e%2e/memory', { 'x-memory-user': '..' }, 'x-memory-user'],
+    ['/v1/memory', { 'x-conversation-id': 'c' }, 'x-conversation-id'],
   ])('deletes nothing where %s with %o means less than all', async (path, headers, param) => {
     const { app, caller } = isolate();
     const one = caller();
@@ -113,26 +109,23 @@ describe('DELETE /v1/memory', () => {
     expect(placesOf(['WORDOFONE'], app.services()).length).toBeGreaterThan(0);
   });
 
-  it.each(['/v1/memory?all=true', '/v1/conversations/c/memory'])(
-    '%s forgets the request before',
-    async (path) => {
-      const { objects, caller } = isolate();
-      const { chat, request } = caller();
-      const asked = () => objects.calls.filter((call) => call === 'events.answered').length;
-      const send = () =>
-        chat(agent('before'), {
-          memory_strategy: { ...COMPACT, low_watermark_pct: 0.5, min_reclaim_tokens: 0 },
-          conversation_id: 'c',
-        });
-      await send();
-      const before = asked();
-      await send();
-      expect(asked()).toBe(before);
-      await request(path, { method: 'DELETE' });
-      await send();
-      expect(asked()).toBe(before + 1);
-    },
-  );
+  it.each(['/v1/memory', '/v1/conversations/c/memory'])('%s forgets the request before', async (path) => {
+    const { objects, caller } = isolate();
+    const { chat, request } = caller();
+    const asked = () => objects.calls.filter((call) => call === 'events.answered').length;
+    const send = () =>
+      chat(agent('before'), {
+        memory_strategy: { ...COMPACT, low_watermark_pct: 0.5, min_reclaim_tokens: 0 },
+        conversation_id: 'c',
+      });
+    await send();
+    const before = asked();
+    await send();
+    expect(asked()).toBe(before);
+    await request(path, { method: 'DELETE' });
+    await send();
+    expect(asked()).toBe(before + 1);
+  });
 });
 
 describe('DELETE of a conversation', () => {

@@ -378,7 +378,7 @@ describe('a path that could be taken for all memory', () => {
     const { chat, refs, request } = tenant();
     await chat(talk('kept'));
     const kept = await refs();
-    await request(`${path}?all=true`, { method: 'DELETE' });
+    await request(path, { method: 'DELETE' });
     expect(await refs()).toEqual(kept);
   });
 
@@ -486,8 +486,7 @@ describe('deleting a conversation', () => {
 });
 
 describe('deleting all of a tenant', () => {
-  const erase = ({ request }: ReturnType<typeof tenant>) =>
-    request('/v1/memory?all=true', { method: 'DELETE' });
+  const erase = ({ request }: ReturnType<typeof tenant>) => request('/v1/memory', { method: 'DELETE' });
 
   it('leaves nothing in R2 nor in any object, and nothing of others goes', async () => {
     const [one, other] = [tenant(), tenant()];
@@ -522,7 +521,7 @@ describe('deleting all of a tenant', () => {
   it('deletes summaries, and their entries in users’ memory', async () => {
     const { request, known, conversation } = await talking('old');
     expect(await known()).toEqual(['old']);
-    expect((await request('/v1/memory?all=true', { method: 'DELETE' })).status).toBe(200);
+    expect((await request('/v1/memory', { method: 'DELETE' })).status).toBe(200);
     expect(await known()).toEqual([]);
     expect((await stateOf(conversation({ id: 'old' }, 'ann'))).exists).toBe(false);
   });

@@ -40,7 +40,7 @@ const CHANGES: readonly [string, RequestInit][] = [
   ['/v1/refs/REF', { method: 'DELETE' }],
   ['/v1/conversations/kept/memory', { method: 'PATCH', body: '{"mode":"none"}' }],
   ['/v1/conversations/kept/memory', { method: 'DELETE' }],
-  ['/v1/memory?all=true', { method: 'DELETE' }],
+  ['/v1/memory', { method: 'DELETE' }],
 ];
 
 /** An app that has stored a conversation and its refs, and a way to request them later. */
@@ -173,7 +173,7 @@ describe('F8: a key that needs no word of the upstream', () => {
     later(TEN_MINUTES);
 
     for (const route of READS) expect([route, (await ask(route)).status]).toEqual([route, 200]);
-    expect((await ask(['/v1/memory?all=true', { method: 'DELETE' }])).status).toBe(200);
+    expect((await ask(['/v1/memory', { method: 'DELETE' }])).status).toBe(200);
     expect(questions()).toBe(0);
   });
 });

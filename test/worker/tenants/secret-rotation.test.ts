@@ -187,7 +187,7 @@ describe('after a rotation', () => {
     const { request, chat } = appOf(ROTATED);
     await chat({ messages });
 
-    const response = await request('/v1/memory?all=true', { method: 'DELETE' });
+    const response = await request('/v1/memory', { method: 'DELETE' });
 
     expect(await response.json()).toMatchObject({ deleted: true });
     expect([...(await keysOf(idOf(FIRST))), ...(await keysOf(idOf(ROTATED)))]).toEqual([]);
