@@ -33,7 +33,7 @@ export function calledName(name: string): string {
   return name.trim().replace(/^functions?\./, '');
 }
 
-/** Whether the name in a call may still become that of one of these tools. @param name a beginning */
+/** Whether the beginning of a name in a call may still become one of these names. */
 export function mayCall(names: ReadonlySet<string>, name: string): boolean {
   const begun = name.trimStart();
   const prefixes = ['', 'function.', 'functions.'];
