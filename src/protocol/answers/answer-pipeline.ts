@@ -13,11 +13,13 @@
  * is decided by its event. A chunk of chat that only adds text is known by a pattern for all of it,
  * and is not parsed (`chat/plain-delta.ts`).
  */
-import { concat } from '../../lib/bytes.ts';
+import { bufferOf, concat } from '../../lib/bytes.ts';
 import { areSame } from '../../lib/elements.ts';
+import { asObject } from '../../lib/json.ts';
 import type { AnswerFault, AnswerListener, AnswerStream } from './answer-format.ts';
 import { AnswerSize } from './answer-size.ts';
-import { type Block, type Frame, FrameSplitter, KEEPALIVE } from './sse.ts';
+import { saidFault } from './said-fault.ts';
+import { type Block, Frame, FrameSplitter, KEEPALIVE } from './sse.ts';
 
 interface Stage {
   /** Whether whole frames stay as they are and don't matter here. */
@@ -116,7 +118,9 @@ export class AnswerPipeline<Next extends object = never> {
 
   end(): { complete: boolean; frames: Uint8Array[] } {
     const last = this.splitter.last();
-    const before = last ? this.pass(last) : [];
+    // `join` would hold it for an answer that goes on.
+    const isPiece = last?.data?.startsWith('{') === true && last.json === undefined;
+    const before = last ? this.pass(asError(last), isPiece && this.join ? AFTER_JOIN : 0) : [];
     if (this.join?.end()) return { complete: true, frames: bytesOf(before) };
     const { complete, frames } = this.report.end();
     this.complete();
@@ -185,14 +189,15 @@ export class AnswerPipeline<Next extends object = never> {
   /** Passes a block through all stages. One that stays as it is comes out in one piece. */
   private passed(block: Block): Uint8Array[] {
     const frames = block.frames();
-    const shown = frames.flatMap((frame) => this.pass(frame));
+    const shown = frames.flatMap((frame) => this.pass(asError(frame)));
     return areSame(shown, frames) ? [block.bytes] : bytesOf(shown);
   }
 
   /** Whether a block can be passed on without a look at each of its frames. */
   private skips(block: Block): boolean {
     // A piece of a frame has no event.
-    return !this.splitter.inside && this.stages.every((stage) => stage.skip(block));
+    const isRead = this.splitter.inside || NAMED_ERROR.test(block.text);
+    return !isRead && this.stages.every((stage) => stage.skip(block));
   }
 
   private reporting(): Stage {
@@ -226,6 +231,18 @@ const COMMENT = KEEPALIVE.subarray(0, -1);
 
 /** A line of an event's data. */
 const DATA = /^data/m;
+
+const NAMED_ERROR = /^event: ?error\s*$/m;
+/** In bytes, of a name that is read. */
+const LONGEST_NAME = 64;
+
+/** An error whose event alone is named so, in a form that all protocols know as one. */
+function asError(frame: Frame): Frame {
+  if (!NAMED_ERROR.test(bufferOf(frame.bytes).toString('latin1', 0, LONGEST_NAME))) return frame;
+  const said = asObject(frame.json);
+  const isFlat = typeof said.message === 'string' && !said.error && said.type !== 'error';
+  return isFlat ? Frame.of(JSON.stringify({ error: saidFault(said) }), 'error') : frame;
+}
 
 /** The stage after the first one, where several answers are joined. */
 const AFTER_JOIN = 1;

@@ -15,8 +15,8 @@ export function mayHoldError(answer: string | Uint8Array): boolean {
 }
 
 export function holdsError(answer: unknown): boolean {
-  const { error, object, choices } = asObject(answer);
-  if (isError(error) || object === 'error') return true;
+  const { error, object, type, choices } = asObject(answer);
+  if (isError(error) || object === 'error' || type === 'error') return true;
   return asObjects(choices).some(
     ({ error: ofChoice, finish_reason }) => finish_reason === 'error' || isError(ofChoice),
   );

@@ -82,5 +82,6 @@ export function failedEvent(fault: StreamFault): Uint8Array {
 /** The error that an event reports; undefined for any other event. Some gateways name no type. */
 export function errorIn(event: unknown): unknown {
   const { type, error } = asObject(event);
-  return type === 'error' || type === undefined ? (error ?? undefined) : undefined;
+  if (type === 'error') return error ?? event;
+  return type === undefined ? (error ?? undefined) : undefined;
 }

@@ -114,6 +114,45 @@ describe.each([
   });
 });
 
+describe.each([
+  ['chat', chatFormat, CHAT],
+  ['responses', responsesFormat, RESPONSES],
+  ['messages', messagesFormat, MESSAGES],
+] as const)('a stream of %s that ends early', (_, format, frames) => {
+  /** @param isJoined whether text waits until it is known whose call follows it */
+  const seen = (events: readonly string[], isJoined: boolean) => {
+    const joined = format.joinStreams(new Set(['retrieve_ref']), () => true, { isJson: true });
+    const join = isJoined ? new RoundsStage(joined, {} as never, (coming) => coming) : undefined;
+    const pipeline = new AnswerPipeline(format.stream(undefined), { join });
+    const shown = events.flatMap((event) => pipeline.push(encoder.encode(event)));
+    const { complete, frames: last } = pipeline.end();
+    const fault = { message: 'It broke off.', type: 'server_error', param: null, code: null };
+    const all = [...shown, ...last, ...(complete ? [] : [pipeline.error(fault)])];
+    // The number of half an event may be known.
+    return decoder.decode(Buffer.concat(all)).replace(/"sequence_number":\d+/g, '');
+  };
+  const begun = frames.slice(0, -3);
+
+  it.each([false, true])('shows nothing of half a frame, joined: %s', (isJoined) => {
+    const next = frames.at(-3) ?? '';
+    for (const half of [next.slice(0, -9), next.slice(0, next.indexOf('data: ') + 9)])
+      expect(seen([...begun, half], isJoined)).toBe(seen(begun, isJoined));
+  });
+
+  it.each([false, true])('has one error where an event is one by its name alone, joined: %s', (isJoined) => {
+    for (const [data, words] of [
+      ['{"message":"Overloaded.","code":529}', 'Overloaded.'],
+      ['{"type":"overloaded_error","message":"Overloaded."}', 'Overloaded.'],
+      ['{"type":"error","message":"Overloaded."}', 'Overloaded.'],
+    ] as const) {
+      const text = seen([...begun, `event: error\ndata: ${data}\n\n`], isJoined);
+      expect(text.match(/^data: .*"error"(?::\{|,)/gm)).toHaveLength(1);
+      expect(text).toContain(words);
+      expect(text).not.toContain('It broke off.');
+    }
+  });
+});
+
 describe('an answer that is too long to be read', () => {
   const PIECE = 'x'.repeat(64 * 1024);
   const deltas = {
