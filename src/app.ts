@@ -70,12 +70,12 @@ export function createApp(): Hono<AppEnv> {
   addRoutes(app);
   app.all('/v1/*', passthrough);
 
-  app.notFound((c) =>
-    new ApiError('not_forwarded', `There is no route ${c.req.method} ${c.req.path}.`).toResponse(
-      {},
-      c.get('api'),
-    ),
-  );
+  app.notFound((c) => {
+    // As it was asked for: a route may be one only without the slash at its end.
+    const { pathname } = urlOf(c.req.raw);
+    const error = new ApiError('not_forwarded', `There is no route ${c.req.method} ${pathname}.`);
+    return error.toResponse({}, c.get('api'));
+  });
   app.onError((error, c) => {
     const api = c.get('api');
     if (error instanceof ConfigError)

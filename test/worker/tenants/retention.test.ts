@@ -382,6 +382,14 @@ describe('a path that could be taken for all memory', () => {
     expect(await refs()).toEqual(kept);
   });
 
+  it('is named as it was asked for: with its slash it is no route', async () => {
+    const { request } = tenant();
+    const response = await request('/v1/memory/', { method: 'DELETE' });
+    expect(response.status).toBe(404);
+    const { error } = (await response.json()) as { error: { message: string } };
+    expect(error.message).toBe('There is no route DELETE /v1/memory/.');
+  });
+
   it.each(['.', '..'])('is made of no conversation’s name: %s is refused', async (id) => {
     const { chat } = tenant();
     const response = await chat(talk('refused'), { conversation_id: id });
