@@ -6,7 +6,7 @@
  */
 import { soon } from '../lib/time-limit.ts';
 import { logged } from '../log.ts';
-import { bindsThinking, reasoningTermsOf } from '../memory/models/past-reasoning.ts';
+import { bindsThinking, dropsUnread, reasoningTermsOf } from '../memory/models/past-reasoning.ts';
 import { edits } from '../memory/modes/strategy.ts';
 import type { Report } from '../memory/plan/report.ts';
 import { followed, type Line } from '../memory/run/followed.ts';
@@ -61,7 +61,8 @@ function comparedConversation(
   made?: ComparedView,
 ): StoredConversation | undefined | 'none' {
   const { request, owner } = call;
-  const isBound = left > 0 || bindsThinking(reasoningTermsOf(request.model));
+  const { model } = request;
+  const isBound = left > 0 || bindsThinking(reasoningTermsOf(model)) || dropsUnread(model);
   const isKept = made?.reasoning !== undefined;
   return (isKept || (isBound && edits(actingOn(call)))) && owner.off.length === 0
     ? conversationOfCall(call)

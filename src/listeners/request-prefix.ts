@@ -12,7 +12,12 @@ import {
   packedMessages,
   type RequestPrefix,
 } from '../memory/conversation/request-prefix.ts';
-import { bindsThinking, dropsThinking, reasoningTermsOf } from '../memory/models/past-reasoning.ts';
+import {
+  bindsThinking,
+  dropsThinking,
+  dropsUnread,
+  reasoningTermsOf,
+} from '../memory/models/past-reasoning.ts';
 import { editedAt, isCleared } from '../memory/plan/edits-before.ts';
 import type { Report } from '../memory/plan/report.ts';
 import type { View } from '../memory/plan/view.ts';
@@ -114,9 +119,10 @@ function boundReasoning(
   const terms = reasoningTermsOf(model);
   const before = made?.leftBefore;
   const kept = reasoningByMessage(made?.reasoning);
-  if (left === 0 && kept.size === 0 && !bindsThinking(terms)) return {};
+  const isUnread = dropsUnread(model);
+  if (left === 0 && kept.size === 0 && !bindsThinking(terms) && !isUnread) return {};
   const known = { left, ...(before === undefined ? {} : { before }) };
-  if (kept.size === 0 && !dropsThinking(terms)) return { reasoning: known };
+  if (kept.size === 0 && !dropsThinking(terms) && !isUnread) return { reasoning: known };
   let blocksBefore = 0;
   const sent = messages.flatMap((message, index): [number, number][] => {
     const blocks = message.role === 'assistant' ? blocksOf(message, kept.get(index)) : 0;
@@ -129,7 +135,7 @@ function boundReasoning(
   return {
     reasoning: {
       ...known,
-      ...(dropsThinking(terms) ? { sent } : {}),
+      ...(dropsThinking(terms) ? { sent } : isUnread ? { sent, dropsUnread: true } : {}),
       ...(ofKept.length > 0 ? { kept: ofKept } : {}),
     },
   };

@@ -92,3 +92,24 @@ const ROWS: readonly ReasoningRow[] = [
 export function reasoningTermsOf(model: string | undefined): ReasoningTerms {
   return rowOfModel(model, ROWS, acceptsVersion)?.terms ?? {};
 }
+
+/** Whose thinking is unread by `UNREADING`. Of other pairs of models no source says it. */
+const UNREAD: readonly (FamilyRow & FirstOnly & { readonly isUnread: boolean })[] = [
+  ...rows(claude(['fable-5']), { isUnread: false, isFirst: true }),
+  ...rows(claude(['fable-5']), { isUnread: true }),
+];
+const UNREADING = rows(claude(['opus-5']), {});
+
+/** Whether a model may drop another one's thinking, without an error. */
+export function dropsUnread(model: string | undefined): boolean {
+  return rowOfModel(model, UNREADING) !== undefined;
+}
+
+/**
+ * Whether a model reads the thinking of another one. "Neither Claude Opus 5 nor Claude Opus 5.5
+ * reads blocks from Claude Fable 5.1": the API drops them from the request
+ * (https://platform.claude.com/docs/build-with-claude/preserved-thinking, read 2026-11).
+ */
+export function readsThinkingOf(model: string, maker: string): boolean {
+  return !dropsUnread(model) || rowOfModel(maker, UNREAD, acceptsVersion)?.isUnread !== true;
+}

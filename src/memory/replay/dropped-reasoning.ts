@@ -17,6 +17,8 @@ export interface BoundReasoning {
   readonly before?: number;
   /** Those that were sent, by message. Absent: the API refuses what it would drop. */
   readonly sent?: Blocks;
+  /** Whether of these only what its model can't read is dropped, and all else refused. */
+  readonly dropsUnread?: true;
   /**
    * Of those that were sent, what Precis has kept of answers: it is found by the model and the
    * answer, and by what it is bound to. Absent: nothing.

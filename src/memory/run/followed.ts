@@ -7,9 +7,11 @@ import {
   hasLeftBefore,
   isSameTools,
   lineOf,
+  MESSAGE_CHARACTERS,
   type RequestPrefix,
   withLine,
 } from '../conversation/request-prefix.ts';
+import { readsThinkingOf } from '../models/past-reasoning.ts';
 import type { BillOrder } from '../money/bill.ts';
 import { type LeftInCache, leftInCache, missOf } from '../money/cache-miss.ts';
 import { editedBefore } from '../plan/edits-before.ts';
@@ -56,11 +58,18 @@ export interface Line extends RequestPrefix {
   readonly named?: number;
   /** The reasoning that Precis has kept, and that it was sent with. Absent: none. */
   readonly kept?: Blocks;
+  /** The models that have made its answers, each from a message on. Absent: its own. */
+  readonly makers?: Makers;
   /** What of its view was Precis's, at its end. Absent in lines of versions before. */
   readonly edited?: EditedAt;
   /** Absent where that is not known. */
   readonly cache?: LeftInCache;
 }
+
+type Makers = readonly (readonly [from: number, model: string])[];
+
+/** Changes of the model. Bounds what is kept of a request. */
+const MOST_MAKERS = 16;
 
 /** Of the reasoning that is kept, in answers. */
 const MOST_KEPT = 200;
@@ -95,11 +104,13 @@ export function followed(
   const cache = priced && leftInCache(priced, ready);
   const left = reasoning?.left ?? 0;
   const end = edited.at(-1);
-  const { dropped, lost, named } = lostIn(request, before);
+  const makers = makersOf(before, prefix);
+  const { dropped, lost, named } = lostIn(request, before, makers);
   const line = {
     ...{ ...prefix, at, left },
     ...(lost.length > 0 ? { lost } : {}),
     ...(named > 0 ? { named } : {}),
+    ...(makers ? { makers } : {}),
     ...(reasoning?.kept ? { kept: reasoning.kept.slice(-MOST_KEPT) } : {}),
     ...(end ? { edited: end } : {}),
     ...(cache ? { cache } : {}),
@@ -113,8 +124,27 @@ export function followed(
   };
 }
 
-function lostIn(request: ComparedRequest, before: Line | undefined): ReturnType<typeof droppedReasoning> {
-  const { prefix, reasoning = { left: 0 }, verdict, own } = request;
+/** Undefined if its own model has made all answers. */
+function makersOf(before: Line | undefined, { model, messages }: RequestPrefix): Makers | undefined {
+  if (!before || before.model === model) return before?.makers;
+  const { makers = [[0, before.model]] } = before;
+  return [...makers, [messages.length / MESSAGE_CHARACTERS, model] as const].slice(-MOST_MAKERS);
+}
+
+/** The same where of what is sent only that is lost which the model can't read. */
+function unreadOf(reasoning: BoundReasoning, { model }: RequestPrefix, makers: Makers = []): BoundReasoning {
+  if (!reasoning.dropsUnread) return reasoning;
+  const makerOf = (at: number) => makers.findLast(([from]) => from <= at)?.[1] ?? model;
+  return { ...reasoning, sent: reasoning.sent?.filter(([at]) => !readsThinkingOf(model, makerOf(at))) ?? [] };
+}
+
+function lostIn(
+  request: ComparedRequest,
+  before: Line | undefined,
+  makers: Makers | undefined,
+): ReturnType<typeof droppedReasoning> {
+  const { prefix, verdict, own } = request;
+  const reasoning = unreadOf(request.reasoning ?? { left: 0 }, prefix, makers);
   // No reasoning is bound to the key of a cache.
   const change = changeOf(before ? { ...request, prefix: { ...prefix, key: before.key } } : request, before);
   // What an isolate knows of, it leaves out.

@@ -120,6 +120,20 @@ describe('the reasoning that a request loses', () => {
     expect(losses[1]?.blocks).toBeGreaterThan(0);
   });
 
+  it("is in report, explanation and event where a model of Claude can't read it", async () => {
+    const { isolate } = deployment();
+    const [a, b] = [isolate(), isolate()];
+    for (const model of ['claude-opus-5-5', 'claude-opus-5']) {
+      const lost = { blocks: 4, cause: 'model', by: 'precis' };
+      const id = `c ${model}`;
+      await a.send(asked(id, 3, { model: 'claude-fable-5-1' }));
+      expect((await b.explain(asked(id, 4, { model }))).reasoning_dropped).toEqual(lost);
+      expect((await a.send(asked(id, 4, { model }))).reasoning_dropped).toEqual(lost);
+      await expect.poll(async () => (await a.newest(id))?.reasoning_dropped).toEqual(lost);
+      expect((await a.send(asked(id, 5, { model }))).reasoning_dropped).toBeUndefined();
+    }
+  });
+
   it('is not asked for where the API binds none, nor where memory is off', async () => {
     const { isolate } = deployment();
     const a = isolate();

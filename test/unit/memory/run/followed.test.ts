@@ -289,6 +289,32 @@ describe('reasoning that was dropped', () => {
     expect(droppedOf(thinks, { ...thinks, array: array(11).with(3, 'new') })).toMatchObject({ blocks: 4 });
   });
 
+  it("is what the model of a request can't read of the one that has made it", () => {
+    const asks = (model: string, blocks = sent): Asked => ({
+      model,
+      reasoning: { left: 0, sent: blocks, dropsUnread: true },
+    });
+    const lostIn = (...requests: readonly Asked[]) =>
+      course(...requests).map(({ dropped }) => dropped && [dropped.cause, dropped.blocks]);
+    const [fable, opus] = ['claude-fable-5-1', 'claude-opus-5-5'];
+    const later = [...sent, [11, 1] as [number, number]];
+    expect(lostIn(asks(fable), asks(opus), asks(opus, later), asks('claude-opus-5', later))).toEqual([
+      null,
+      ['model', 6],
+      null,
+      null,
+    ]);
+    // Its own thinking is read by Opus, and all of it by Fable.
+    expect(lostIn(asks(fable), asks(opus), asks(fable, later), asks(opus, later))).toEqual([
+      null,
+      ['model', 6],
+      null,
+      ['model', 6],
+    ]);
+    expect(lostIn(asks('claude-fable-5'), asks(opus))).toEqual([null, null]);
+    expect(lostIn(asks(opus), asks(fable), { ...asks(fable), tools: 'other' })).toEqual([null, null, null]);
+  });
+
   it('has a cause that is no key of the cache, whatever key each request has', () => {
     const other = { ...thinks, key: 'other' };
     expect(droppedOf(thinks, { ...other, tools: 'other' })).toMatchObject({ cause: 'tools', blocks: 6 });
