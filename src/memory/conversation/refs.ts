@@ -30,6 +30,11 @@ export function refsIn(text: string): string[] {
   return [...new Set(text.match(ANY_REF))];
 }
 
+/** A text that names no ref. */
+export function withoutRefs(text: string): string {
+  return text.replace(ANY_REF, `${REF_START}…`);
+}
+
 /** Every marker begins like this; other contents need no parsing. */
 export const MARKER_START = '⟦removed: ';
 

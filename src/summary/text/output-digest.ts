@@ -5,7 +5,7 @@
  */
 import { withoutHalfAtEnd, withoutHalfAtStart } from '../../lib/characters.ts';
 import type { Result } from '../../lib/result.ts';
-import { refsIn } from '../../memory/conversation/refs.ts';
+import { withoutRefs } from '../../memory/conversation/refs.ts';
 import { headOf, tailOf } from '../../memory/edits/offload.ts';
 import { DIGEST_TOKENS } from '../../memory/edits/output-digest.ts';
 import type { TokenCounter } from '../../memory/tokens/tokens.ts';
@@ -150,8 +150,4 @@ export function validateDigest(
 function undressed(answer: string): string {
   const text = (withoutReasoning(answer).split(REASONING_END).at(-1) ?? '').trim();
   return (FENCE.exec(text)?.[2] ?? text).trim();
-}
-
-function withoutRefs(text: string): string {
-  return refsIn(text).reduce((rest, ref) => rest.replaceAll(ref, 'ref_…'), text);
 }

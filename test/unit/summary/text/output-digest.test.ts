@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import {
   type OutputTask,
   taskOf,
@@ -131,6 +131,19 @@ describe('an answer', () => {
     ['degenerate', ['na '.repeat(40)]],
   ])('is refused as %s', (reason, of) => {
     expect(check(...of)).toEqual({ ok: false, reason });
+  });
+
+  it('is read once, however many refs it names', () => {
+    const refs = Array.from(
+      { length: 200 },
+      (_, at) => `ref_${'b'.repeat(24)}${(at % 6) + 2}${'abcdefghij'[at % 10]}`,
+    );
+    const replacing = vi.spyOn(String.prototype, 'replaceAll');
+
+    expect(check(`Kept: ${refs.join(' ')}`)).toMatchObject({ ok: false });
+
+    expect(replacing.mock.calls.filter(([of]) => String(of).startsWith('ref_'))).toEqual([]);
+    replacing.mockRestore();
   });
 
   it('is refused where it does not fit into its place', () => {
