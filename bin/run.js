@@ -4,12 +4,12 @@
  * ends with the last command that uses it.
  */
 import { spawn } from 'node:child_process';
-import { mkdirSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { constants, homedir } from 'node:os';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { digestOfAddresses, isAlive, isOwnAddress } from './running.js';
+import { digestOfAddresses, isAlive, isOwnAddress, makeFolder } from './running.js';
 import { addressOf, fail, NO_WINDOWS, takesKeys } from './said.js';
 
 const USAGE = `usage: precis run [--url <deployment>] [--agent <name>] [--port <number>] [--data <folder>]
@@ -122,7 +122,7 @@ async function ownPrecis({ port, data }) {
   const folder = join(data, 'holders', port);
   const held = join(folder, String(process.pid));
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolder(folder);
     // Noted before one is looked for: one that was started for other commands does not end now.
     writeFileSync(held, '');
   } catch ({ code }) {

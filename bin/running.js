@@ -1,5 +1,24 @@
 /** What `precis run` and the Precis that it starts know of each other. */
 import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+
+/**
+ * Makes a folder for this user alone, and those above it. Node's own `recursive` does not end where
+ * the system knows no such folder although the one above it is there (`/proc`).
+ *
+ * @throws with the code of the system
+ */
+export function makeFolder(path) {
+  try {
+    mkdirSync(path, 0o700);
+  } catch (error) {
+    if (error.code === 'EEXIST' && statSync(path).isDirectory()) return;
+    if (error.code !== 'ENOENT' || existsSync(dirname(path))) throw error;
+    makeFolder(dirname(path));
+    mkdirSync(path, 0o700);
+  }
+}
 
 /** Whether a process of this user lives. */
 export function isAlive(id) {

@@ -4,12 +4,12 @@
  */
 import { randomBytes } from 'node:crypto';
 import { rmSync, statSync } from 'node:fs';
-import { chmod, mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { chmod, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Miniflare } from 'miniflare';
-import { digestOfAddresses, isAlive, isOwnAddress } from '../bin/running.js';
+import { digestOfAddresses, isAlive, isOwnAddress, makeFolder } from '../bin/running.js';
 import type { VariableName } from '../src/config.ts';
 import { isLocalHost } from '../src/lib/request-url.ts';
 import { nearest } from '../src/memory/strategy/hint.ts';
@@ -149,8 +149,12 @@ Requests that name no strategy get ${strategy}; the variable DEFAULT_MEMORY_STRA
 async function keepFromOthers(data: string): Promise<string> {
   process.umask(0o077);
   const storage = join(data, 'storage');
-  await mkdir(storage, { recursive: true });
-  await chmod(storage, 0o700);
+  try {
+    makeFolder(storage);
+    await chmod(storage, 0o700);
+  } catch (error) {
+    fail(`--data ${data} (or DATA_DIR) can't be written: ${(error as NodeJS.ErrnoException).code}.`);
+  }
   return storage;
 }
 

@@ -224,6 +224,7 @@ describe('a machine of one’s own', () => {
     ['it is for others, without a secret', { HOST: '0.0.0.0', PRECIS_SECRET: '' }, 'openssl rand'],
     ['what is stored has a secret that is missing', { PRECIS_SECRET: '' }, 'openssl rand -base64 32'],
     ['a variable can’t be read', { RETENTION_DAYS: 'a-value-nobody-sees' }, 'RETENTION_DAYS'],
+    ['the folder can’t be made', { DATA_DIR: '/proc/precis' }, "/proc/precis (or DATA_DIR) can't be written"],
     ['the port is none', { PORT: 'eighty' }, 'takes 0 to 65,535, not eighty'],
   ])('ends at once and says why where %s', async (_, vars, words) => {
     const { ended, output } = spawnIt({ PRECIS_SECRET: SECRET, UPSTREAM_BASE_URL: upstream.url, ...vars });

@@ -45,6 +45,13 @@ async function precis(args: readonly string[], env: Record<string, string> = {})
 }
 
 describe('precis run', () => {
+  // On Linux, where Node makes no such folder, and does not end either.
+  it.runIf(existsSync('/proc'))('ends and says so where its folder can’t be made', async () => {
+    const { code, err } = await precis(['run', '--data', '/proc/precis', '--', 'claude']);
+    expect(err).toContain("--data /proc/precis can't be written: ENOENT.");
+    expect(code).toBe(2);
+  });
+
   it.each([
     ['claude', [], { ANTHROPIC_BASE_URL: `${HOST}/agents/coding`, CLAUDE_CODE_GATEWAY_HINT_HEADERS: '1' }],
     [
