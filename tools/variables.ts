@@ -5,7 +5,8 @@ export const VARIABLE_MEANINGS: Readonly<Record<VariableName, string>> = {
   PRECIS_SECRET: 'A secret: the root of all keys.',
   PRECIS_SECRET_PREVIOUS:
     'A secret: the previous one, during a [rotation](operating.md#rotating-the-secret).',
-  UPSTREAM_BASE_URL: "Any API that is compatible with OpenAI's; requests can't choose another.",
+  UPSTREAM_BASE_URL:
+    "Any API that is compatible with OpenAI's; requests can't choose another. Azure: `…/openai/v1`, where `model` names the deployment; or `…/openai` for AzureOpenAI clients with keys of their own, which name it in the path (then set `SUMMARIZER_BASE_URL`).",
   UPSTREAM_API_KEY: "A secret, with `ACCESS_KEYS`: the account's key for this API.",
   ANTHROPIC_BASE_URL:
     "Any API that speaks Anthropic's [Messages](messages-api.md), likewise. By default [by the upstream](#the-upstream-of-messages).",

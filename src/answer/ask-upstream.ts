@@ -16,6 +16,7 @@ import {
   addToList,
   dropIdentity,
   forwardedSearch,
+  pathBelow,
   requestHeaders,
   responseHeaders,
   upstreamUrl,
@@ -71,7 +72,11 @@ export async function askUpstream(
   const { services, caller, timings, incoming, api } = scope;
   const { config, log } = services;
   const { account } = caller;
-  const url = upstreamUrl(baseUrlOf(api, config), path, forwardedSearch(urlOf(incoming).search, account));
+  const base = baseUrlOf(api, config);
+  const { pathname, search } = urlOf(incoming);
+  // The limits of a shared account know the models that bodies name, and not deployments.
+  const at = account.apiKey === undefined ? pathBelow(base, path, pathname) : path;
+  const url = upstreamUrl(base, at, forwardedSearch(search, account));
   const known = body ? ownersHeaders.last(scope) : undefined;
   const headers = known ? new Headers(known) : headersFor(scope, body !== null);
   if (!keepsEncoding) headers.delete('content-encoding');

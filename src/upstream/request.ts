@@ -263,6 +263,22 @@ export function upstreamUrl(base: string, path: string, search: string): string 
   return last.url;
 }
 
+/** A deployment, as in the paths of Azure's clients. */
+const DEPLOYMENT = /\/deployments\/[\w-][\w.-]{0,63}\//;
+
+/**
+ * The path below a base URL that ends as Azure's does before its `/v1`: there the deployment that a
+ * client names in its path chooses the model.
+ *
+ * @param asked the client's path
+ */
+export function pathBelow(base: string, path: string, asked: string): string {
+  const at = asked.search(DEPLOYMENT);
+  const isAzures = at >= 0 && /\/openai\/*$/.test(rootOf(base).pathname);
+  const named = asked.slice(at);
+  return isAzures && named.split('/').slice(3).join('/') === path.slice(1) ? named : path;
+}
+
 /** Most requests go to the same path as the one before. */
 let last: { readonly base: string; readonly path: string; readonly url: string } | undefined;
 

@@ -2,7 +2,9 @@
  * Requests with keys beside their caller's, in front of gateways that look at one of them or at
  * all: only the caller's own opens what is stored under it.
  */
+import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Env } from '../../../src/config.ts';
 import { scopeFor } from '../../../src/request/scope.ts';
 import { OPENAI } from '../../../src/upstream/api.ts';
 import { conversationOf, linesAbout } from '../../support/conversations/conversations.ts';
@@ -225,5 +227,32 @@ describe('B8: a key in Azure’s header alone', () => {
       expect([path, await ask(path, azureOf(key))]).toEqual([path, 503]);
     expect(await ask('/v1/memory', azureOf(key), 'DELETE')).toBe(503);
     expect(watched.operations.slice(before)).toEqual([]);
+  });
+});
+
+describe('a deployment in the path of an Azure client', () => {
+  const AZURE = 'https://a-resource.openai.azure.com/openai';
+  const SHARED = { ACCESS_KEYS: 'ann=a-key-of-a-caller-named-ann', UPSTREAM_API_KEY: 'sk-ours' };
+
+  it.each<[string, Partial<Env>, string, string]>([
+    [AZURE, {}, 'chat/completions', `${AZURE}/deployments/gpt-a/chat/completions?api-version=1`],
+    [`${AZURE}/`, {}, 'embeddings', `${AZURE}/deployments/gpt-a/embeddings?api-version=1`],
+    [`${AZURE}/v1`, {}, 'chat/completions', `${AZURE}/v1/chat/completions?api-version=1`],
+    [
+      'https://upstream.test/v1',
+      {},
+      'chat/completions',
+      'https://upstream.test/v1/chat/completions?api-version=1',
+    ],
+    // A caller's limits know the models that bodies name.
+    [AZURE, SHARED, 'chat/completions', `${AZURE}/chat/completions`],
+  ])('is sent to %s with %o where that takes it: %s', async (UPSTREAM_BASE_URL, more, end, url) => {
+    const key = 'ACCESS_KEYS' in more ? 'a-key-of-a-caller-named-ann' : 'the-key-of-an-azure-resource';
+    const app = startApp(env.REFS, { UPSTREAM_BASE_URL, ...more }, key);
+    const body = JSON.stringify({ model: 'gpt-4.1', messages: [{ role: 'user', content: 'Hi' }] });
+
+    await app.request(`/openai/deployments/gpt-a/${end}?api-version=1`, { method: 'POST', body });
+
+    expect(app.sent.map((one) => one.url)).toEqual([url]);
   });
 });
