@@ -3,7 +3,7 @@
 import { CallLife } from '../listeners/life.ts';
 import { tryBody } from '../request/body.ts';
 import type { Call } from '../request/call.ts';
-import { checkGrowth } from '../request/known-key.ts';
+import { growthFault } from '../request/known-key.ts';
 import { upstreamCompacts } from '../request/native-compaction.ts';
 import { isObserved } from '../request/observation.ts';
 import type { RequestScope } from '../request/scope.ts';
@@ -29,7 +29,7 @@ async function answered(
   errors: StreamErrors,
 ): Promise<Response> {
   errors.check();
-  const came = await tryBody(scope.incoming, api.field, undefined, () => checkGrowth(scope));
+  const came = await tryBody(scope.incoming, api.field, undefined, () => growthFault(scope));
   if ('fault' in came) return passUnread(api, came, scope, life);
   errors.came(came.bytes);
   const passed = passRead(api, came, scope, life);

@@ -37,8 +37,8 @@ export interface UnreadBody {
   readonly isNear?: boolean;
 }
 
-/** Throws if a body must not be decoded to more than `MOST_UNVERIFIED`. Asked about such alone. */
-type GrowthCheck = () => Promise<void>;
+/** Why a body must not be decoded to more than `MOST_UNVERIFIED`, if so. Asked about such alone. */
+type GrowthFault = () => Promise<ApiError | undefined>;
 
 /**
  * Senders may miss the error if the connection closes while they send. So the rest of a body that
@@ -72,9 +72,9 @@ export async function readBody(
   request: Request,
   param: string | null,
   limit = SIZE_LIMITS.body,
-  mayGrow?: GrowthCheck,
+  growthFault?: GrowthFault,
 ): Promise<Uint8Array> {
-  const read = await tryBody(request, param, limit, mayGrow);
+  const read = await tryBody(request, param, limit, growthFault);
   if ('fault' in read) throw await refused(read);
   return read.bytes;
 }
@@ -91,14 +91,14 @@ export async function refused({ fault, whole, isNear }: UnreadBody): Promise<Api
  * Like `readBody`, but a body that is not read can still be forwarded. If `content-length` is over
  * the limit, nothing is read.
  *
- * @param mayGrow for a body whose key nobody has looked at yet
+ * @param growthFault for a body whose key nobody has looked at yet
  * @throws ApiError `unsupported_media_type` for a charset other than UTF-8; `overloaded`
  */
 export async function tryBody(
   request: Request,
   param: string | null,
   limit = SIZE_LIMITS.body,
-  mayGrow?: GrowthCheck,
+  growthFault?: GrowthFault,
 ): Promise<ReadBody | UnreadBody> {
   checkCharset(request.headers);
   const { body } = request;
@@ -112,7 +112,7 @@ export async function tryBody(
   if (read === 'no_room') throw noRoom();
   if (!(read instanceof Uint8Array)) return { fault: fault(), whole: read };
   if (read.length > limit) return { fault: fault(), whole: read };
-  return decoded(read, request.headers.get('content-encoding') ?? '', limit, fault, mayGrow);
+  return decoded(read, request.headers.get('content-encoding') ?? '', limit, fault, growthFault);
 }
 
 async function decoded(
@@ -120,7 +120,7 @@ async function decoded(
   encoding: string,
   limit: number,
   isTooLarge: () => ApiError,
-  mayGrow?: GrowthCheck,
+  growthFault?: GrowthFault,
 ): Promise<ReadBody | UnreadBody> {
   const name = encoding.trim().toLowerCase();
   if (name === '' || name === 'identity') return { bytes, encoded: undefined };
@@ -128,12 +128,12 @@ async function decoded(
   if (!decode)
     return { fault: notReadable('unsupported_media_type', 'names one that is not supported'), whole: bytes };
   try {
-    const most = mayGrow ? Math.min(limit, MOST_UNVERIFIED) : limit;
+    const most = growthFault ? Math.min(limit, MOST_UNVERIFIED) : limit;
     return { bytes: decode(bytes, most), encoded: bytes };
   } catch (error) {
-    if (mayGrow && error instanceof RangeError) {
-      await mayGrow();
-      return decoded(bytes, encoding, limit, isTooLarge);
+    if (growthFault && error instanceof RangeError) {
+      const fault = await growthFault();
+      return fault ? { fault, whole: bytes } : decoded(bytes, encoding, limit, isTooLarge);
     }
     const fault =
       error instanceof RangeError

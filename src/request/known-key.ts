@@ -31,21 +31,15 @@ export async function mayPlan(
 }
 
 /**
- * Checks that an encoded body may become larger than `MOST_UNVERIFIED`: it may have been sent in a
- * thousandth of its bytes.
- *
- * @throws ApiError `invalid_api_key`; `unsupported_media_type` if the upstream can't be asked
+ * Why an encoded body must not become larger than `MOST_UNVERIFIED`, since it may have been sent in
+ * a thousandth of its bytes: an `invalid_api_key`. Undefined if it may, also where the upstream
+ * can't be asked.
  */
-export async function checkGrowth(scope: RequestScope): Promise<void> {
+export async function growthFault(scope: RequestScope): Promise<ApiError | undefined> {
   const { caller, services, api, isAccepted: mayGrow } = scope;
   const { tenant } = caller;
-  if (!services.config.verifyKeys || (tenant && (await mayGrow(tenant)))) return;
-  if (!tenant || services.accepted.known(tenant.id, api.name) === 'refused') throw unaccepted(api);
-  throw new ApiError(
-    'unsupported_media_type',
-    `The upstream could not be asked about this API key, and an encoded body may then have at most ${MOST_UNVERIFIED} bytes when decoded; send it without content-encoding.`,
-    'content-encoding',
-  );
+  if (!services.config.verifyKeys || (tenant && (await mayGrow(tenant)))) return undefined;
+  return isRefused(scope) ? unaccepted(api) : undefined;
 }
 
 /** Whether the upstream is known to accept a tenant's key. Asks nobody. */
@@ -58,10 +52,13 @@ export function isAccepted({ id, isTrusted }: Tenant, { config, accepted }: Serv
  *
  * @throws ApiError `invalid_api_key`
  */
-export function checkPlanned({ warnings }: Report, { caller, services, api }: RequestScope): void {
-  if (!warnings.includes('unverified_key')) return;
-  if (caller.tenant && services.accepted.known(caller.tenant.id, api.name) !== 'refused') return;
-  throw unaccepted(api);
+export function checkPlanned({ warnings }: Report, scope: RequestScope): void {
+  if (warnings.includes('unverified_key') && isRefused(scope)) throw unaccepted(scope.api);
+}
+
+/** Whether the upstream is known to refuse the key, or nobody can be known by it. */
+function isRefused({ caller: { tenant }, services, api }: RequestScope): boolean {
+  return !tenant || services.accepted.known(tenant.id, api.name) === 'refused';
 }
 
 function unaccepted({ name }: UpstreamApi): ApiError {

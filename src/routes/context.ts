@@ -5,7 +5,7 @@ import { startTrace } from '../listeners/trace.ts';
 import { readBody } from '../request/body.ts';
 import { tenantOf } from '../request/callers/caller.ts';
 import { ApiError } from '../request/errors.ts';
-import { checkGrowth } from '../request/known-key.ts';
+import { growthFault } from '../request/known-key.ts';
 import { type RequestScope, scopeFor } from '../request/scope.ts';
 import type { AppEnv } from '../request/services.ts';
 import type { Tenant } from '../tenant/identity.ts';
@@ -33,7 +33,7 @@ export function scopeOf(
 
 /** The body of a request, before it is known what it means. @throws ApiError as `readBody` */
 export function bodyOf(c: RouteContext, param: string): Promise<Uint8Array> {
-  return readBody(c.req.raw, param, undefined, () => checkGrowth(scopeOf(c)));
+  return readBody(c.req.raw, param, undefined, () => growthFault(scopeOf(c)));
 }
 
 /** The context of a request to a model, which is traced if the deployment has a collector. */

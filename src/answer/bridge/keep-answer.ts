@@ -2,7 +2,6 @@
  * Keeps the output of an answer that came over a bridge, with the outputs of its rounds, before the
  * last event of the answer: by then the caller may send it back.
  */
-
 import { asString, type JsonObject } from '../../lib/json.ts';
 import { soon } from '../../lib/time-limit.ts';
 import { logCaught } from '../../log.ts';

@@ -2,7 +2,6 @@
  * A key that the upstream can't be asked about: stored data may be read, and nothing is made or
  * written.
  */
-
 import { env } from 'cloudflare:workers';
 import { gzipSync } from 'node:zlib';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
@@ -121,10 +120,10 @@ describe('a key that the upstream cannot be asked about', () => {
 
 describe('an encoded body that becomes larger than 1 MiB', () => {
   const KEY = 'sk-a-key-that-sends-encoded-bodies';
-  const post = (app: ReturnType<typeof startApp>, path: string, kB: number) => {
+  const post = (app: ReturnType<typeof startApp>, path: string, kB: number, more = {}) => {
     const messages = [{ role: 'user', content: 'x'.repeat(kB * 1024) }];
     const body = gzipSync(JSON.stringify({ model: 'gpt-4.1', memory_strategy: 'auto', messages }));
-    const init = { method: 'POST', body, headers: { 'content-encoding': 'gzip' } };
+    const init = { method: 'POST', body, headers: { 'content-encoding': 'gzip', ...more } };
     return app.request(path, init);
   };
   const asked = ({ sent }: ReturnType<typeof startApp>) => sent.map(({ url }) => new URL(url).pathname);
@@ -139,17 +138,26 @@ describe('an encoded body that becomes larger than 1 MiB', () => {
     'is not decoded to %s under a key that the upstream refuses',
     async (path) => {
       const refusing = app(401);
-      const refused = await post(refusing, path, 8 * 1024);
+      const refused = await post(refusing, path, 8 * 1024, { 'x-memory-strategy': 'auto' });
       expect(refused.status).toBe(401);
       expect(await refused.json()).toMatchObject({ error: { code: 'invalid_api_key' } });
       expect(asked(refusing)).toEqual(['/v1/models']);
     },
   );
 
-  it('is not decoded under a key that nobody can be asked about, and an error names the header', async () => {
-    const refused = await post(app(404), '/v1/chat/completions', 8 * 1024);
-    expect(refused.status).toBe(415);
-    expect(await refused.json()).toMatchObject({ error: { param: 'content-encoding' } });
+  it('is passed on as it is under such a key where nothing of it is read', async () => {
+    const refusing = app(401);
+    const passed = await post(refusing, '/v1/chat/completions', 8 * 1024, { 'x-memory-strategy': 'none' });
+    expect(passed.headers.get('x-memory-mode')).toBe('none');
+    expect(asked(refusing)).toEqual(['/v1/models', '/v1/chat/completions']);
+    expect(refusing.sent[1]?.headers.get('content-encoding')).toBe('gzip');
+  });
+
+  it('is forwarded without an edit under a key that nobody can be asked about', async () => {
+    const unasked = app(404);
+    const forwarded = await post(unasked, '/v1/chat/completions', 2 * 1024);
+    expect(forwarded.status).toBe(200);
+    expect(forwarded.headers.get('x-memory-warning')).toContain('unverified_key');
   });
 
   it('is decoded once the key is accepted, and a small one at once', async () => {
