@@ -104,7 +104,10 @@ export const ERRORS = {
   ),
   caller_disabled: error(403, 'permission_error', "The deployment's operator has disabled this key."),
   caller_not_found: invalid(404, 'For the operator: no [caller](operating.md#callers) has this name.'),
-  upstream_unreachable: failed(502, "The upstream can't be reached, or the connection broke."),
+  upstream_unreachable: failed(
+    502,
+    "The upstream can't be reached, its connection broke, or it answered with a redirect, which is not followed.",
+  ),
   upstream_timeout: failed(504, 'The upstream did not answer in time.'),
   answer_too_large: failed(
     502,
