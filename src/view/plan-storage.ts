@@ -6,6 +6,7 @@ import type { Message } from '../memory/conversation/message.ts';
 import type { Removal } from '../memory/edits/removal.ts';
 import { contentOf } from '../memory/edits/removed-content.ts';
 import type { Plan } from '../memory/plan/plan.ts';
+import { isOvertaken } from '../request/conversation.ts';
 import { refWriterOf } from '../request/ref-writer.ts';
 import type { RequestScope } from '../request/scope.ts';
 import type { StoredContent } from '../storage/refs/store.ts';
@@ -29,10 +30,12 @@ export class PlanStorage {
   private readonly scope: RequestScope;
   private readonly writer: RefWriter;
   private readonly conversation: string | undefined;
+  private readonly call: ViewCall;
 
   constructor(plan: Plan, tenant: Tenant, call: ViewCall) {
     const { scope, owner } = call;
     this.plan = plan;
+    this.call = call;
     this.tenant = tenant;
     this.scope = scope;
     this.writer = refWriterOf(tenant, call);
@@ -53,8 +56,10 @@ export class PlanStorage {
     await this.scope.timings.measure('store', async () => {
       const limit = after(TIME_LIMITS.refWriteMs);
       const unproven = this.lacksSome(segments);
-      if (!unproven || (await Promise.race([this.scope.mayStore(this.tenant), limit.over.then(() => false)])))
-        await this.writer.ensure(segments, limit.over);
+      const mayStore =
+        !unproven || (await Promise.race([this.scope.mayStore(this.tenant), limit.over.then(() => false)]));
+      // What was deleted meanwhile stays in the view in full.
+      if (mayStore && !isOvertaken(this.call)) await this.writer.ensure(segments, limit.over);
       limit.clear();
     });
     if (this.lacksSome(segments))

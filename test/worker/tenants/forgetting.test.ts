@@ -128,6 +128,39 @@ describe('DELETE /v1/memory', () => {
   });
 });
 
+describe('a request that came before a deletion, and is sent after it', () => {
+  it.each(['/v1/memory', '/v1/conversations/c/memory'])('stores nothing again after %s', async (path) => {
+    const { app, caller } = isolate();
+    const { chat, request } = caller();
+    await chat(agent('before'), { memory_strategy: COMPACT, conversation_id: 'c' });
+    const refs = async () => ((await (await request('/v1/refs')).json()) as { data: object[] }).data.length;
+    expect(await refs()).toBeGreaterThan(0);
+    const fields = { model: 'gpt-4.1', memory_strategy: COMPACT, conversation_id: 'c' };
+    const whole = new TextEncoder().encode(JSON.stringify({ ...fields, messages: agent('before') }));
+    let finish = (): void => undefined;
+    const body = new ReadableStream<Uint8Array>({
+      start(controller) {
+        controller.enqueue(whole.slice(0, 100));
+        finish = () => {
+          controller.enqueue(whole.slice(100));
+          controller.close();
+        };
+      },
+    });
+    const asking = request('/v1/chat/completions', { method: 'POST', body });
+    await new Promise((resolve) => setTimeout(resolve, 5));
+
+    expect((await request(path, { method: 'DELETE' })).status).toBe(200);
+    finish();
+
+    const answer = await asking;
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('x-memory-warning')).toContain('store_failed');
+    expect(app.sent.at(-1)?.body).not.toContain('⟦removed');
+    expect(await refs()).toBe(0);
+  });
+});
+
 describe('DELETE of a conversation', () => {
   it('leaves nothing in the isolate that is kept by its name', async () => {
     const { app, caller } = isolate(SUMMARIZER);
