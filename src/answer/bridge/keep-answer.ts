@@ -59,14 +59,16 @@ export class AnswerKeeper {
     const isRound = callsIn(answer.message).slice(0, 1).some(isOurs) && this.rounds.length < most;
     const isBound = bindsThinking(reasoningTermsOf(request.model));
     const said = withoutCalls(answer, (call) => isOurs(call) !== isRound, isBound);
-    const outputs = [...this.rounds, shownOutput(said, sha256Hex)];
+    const own = shownOutput(said, sha256Hex);
     const text = this.roundsText + asString(said.message.content);
     if (isRound) {
-      this.rounds.push(...outputs.slice(-1));
+      this.rounds.push(own);
       if (!request.asksForm) this.roundsText = text;
       return;
     }
-    const storing = this.store(outputs, { ...said.message, content: text }, made.history);
+    const message = { ...said.message, content: text };
+    const whole = this.rounds.length > 0 ? shownOutput({ ...said, message }, sha256Hex).text : undefined;
+    const storing = this.store([...this.rounds, { ...own, whole }], message, made.history);
     scope.waitUntil(storing);
     await soon(TIME_LIMITS.keepRoundsMs, storing);
   }

@@ -53,7 +53,9 @@ export const NOT_KEPT: StoredAnswer = {
 
 /** Outputs as they are stored: each in two lines, since JSON has none in it. */
 export function textOfOutputs(outputs: readonly ShownOutput[]): string {
-  return outputs.map(({ api, calls, text, json }) => `${api} ${calls} ${text}\n${json}\n`).join('');
+  return outputs
+    .map(({ api, calls, text, whole = '', json }) => `${api} ${calls} ${text} ${whole}\n${json}\n`)
+    .join('');
 }
 
 /** See `textOfOutputs`. */
@@ -61,8 +63,8 @@ export function outputsOfText(stored: string): ShownOutput[] {
   return stored.split('\n').flatMap((head, at, lines) => {
     const json = lines[at + 1];
     if (at % 2 === 1 || json === undefined) return [];
-    const [api, calls = '', text = ''] = head.split(' ');
-    return { api: api as BridgedApi, calls, text, json };
+    const [api, calls = '', text = '', whole = ''] = head.split(' ');
+    return { api: api as BridgedApi, calls, text, json, ...(whole === '' ? {} : { whole }) };
   });
 }
 

@@ -7,6 +7,7 @@ import { wordsOf } from '../../lib/elements.ts';
 import { asObject, asObjects, asString, type JsonObject, parseJson } from '../../lib/json.ts';
 import { type Said, saidOf } from '../../memory/conversation/answer-keys.ts';
 import { jsonBytes, type MessageFacts, type Weight } from '../../memory/conversation/message.ts';
+import type { Digest } from '../../memory/conversation/refs.ts';
 import { inputText } from '../call-input.ts';
 import { isThinking, weightOfThinking } from '../chat/reasoning.ts';
 import type { ShownAnswers } from '../chat/shown-answers.ts';
@@ -15,10 +16,8 @@ import { nameOf } from '../tool-choice.ts';
 import type { CompleteAnswer, KeptOutput, SentOutput } from './bridge.ts';
 import { callsIn } from './chat-fields.ts';
 
-/** The output of an answer, and what the caller was shown of it. */
-export interface ShownOutput extends KeptOutput, Said {}
-
-type Sha256 = (text: string) => string;
+/** The output of an answer, and what its caller was shown; `whole` with the words of its rounds. */
+export type ShownOutput = KeptOutput & Said & { readonly whole?: string | undefined };
 
 /** What the model reads of the reasoning in outputs, its bytes as JSON, and its items or blocks. */
 export function reasoningIn(outputs: readonly KeptOutput[]): {
@@ -35,7 +34,7 @@ export function reasoningIn(outputs: readonly KeptOutput[]): {
   return { weight: weightOfThinking(parts), bytes, blocks: thoughts.length };
 }
 
-export function shownOutput({ api, json, message }: CompleteAnswer, sha256: Sha256): ShownOutput {
+export function shownOutput({ api, json, message }: CompleteAnswer, sha256: Digest): ShownOutput {
   return { api, json, ...saidIn([message], sha256) };
 }
 
@@ -61,20 +60,19 @@ export function withoutCalls(
   return { ...answer, json, message: { ...answer.message, tool_calls } };
 }
 
-function saidIn(messages: readonly JsonObject[], sha256: Sha256): Said {
+function saidIn(messages: readonly JsonObject[], sha256: Digest): Said {
   const calls = messages.flatMap(callsIn).map((call) => {
     const { arguments: args, input } = asObject(call.function ?? call.custom);
     return { id: asString(call.id), name: nameOf(call), input: inputText(args ?? input) };
   });
-  const texts = messages.flatMap(({ content, refusal }) => [
-    ...textsIn(Array.isArray(content) ? content : [{ text: content }]),
-    asString(refusal),
-  ]);
+  const texts = messages.flatMap(({ content, refusal }) =>
+    textsIn([...(Array.isArray(content) ? content : [{ text: content }]), { refusal }]),
+  );
   return saidOf(calls, texts.join(''), sha256);
 }
 
 /** The output of a message whose answer has begun in the message before it. */
-const NOTHING = '[]';
+const NOTHING = { json: '[]', calls: [] };
 
 /** The outputs that led to an answer of the caller's array: of its rounds, and its own. */
 export interface AnswerOutputs {
@@ -96,7 +94,7 @@ export function outputsIn(
   answers: readonly AnswerOutputs[],
   shown: ShownAnswers,
   rounds: readonly ShownOutput[],
-  sha256: Sha256,
+  sha256: Digest,
 ): ReadonlyMap<number, SentOutput> {
   const found = new Map<number, SentOutput>();
   if (answers.length + rounds.length === 0) return found;
@@ -106,9 +104,9 @@ export function outputsIn(
     if (!output || whole.length === 0) return;
     facts.said ??= saidIn(whole, sha256);
     if (!isShownAs(output, facts.said)) return;
-    const { api, json } = output;
-    for (const index of indices) found.set(index, { api, json: NOTHING, calls: [] });
-    found.set(indices[0] ?? -1, { api, json, calls: whole.flatMap(callsIn) });
+    const first = { api: output.api, json: output.json, calls: whole.flatMap(callsIn) };
+    for (const [at, index] of indices.entries())
+      found.set(index, at === 0 ? first : { ...first, ...NOTHING });
   };
   for (const output of rounds.toReversed()) take(said.splice(-1), output);
   const left = [...answers];
@@ -122,12 +120,14 @@ export function outputsIn(
     own.unshift(...said.splice(-1));
     const before = said.splice(said.length - shown.roundsBefore(message));
     if (message !== answer?.message) continue;
-    take(own, answer.outputs.at(-1), own.length + rounds.length === 1 ? shown.factsOf(message) : undefined);
+    const last = answer.outputs.at(-1);
+    const facts = own.length + rounds.length === 1 ? shown.factsOf(message) : undefined;
+    take(own, last && { ...last, whole: before.length > 0 ? last.whole : undefined }, facts);
     for (const [place, index] of before.toReversed().entries()) take([index], answer.outputs.at(-2 - place));
   }
   return found;
 }
 
-function isShownAs({ calls, text }: ShownOutput, said: Said): boolean {
-  return calls === said.calls && (text === said.text || (calls !== '' && said.text === ''));
+function isShownAs({ calls, text, whole }: ShownOutput, said: Said): boolean {
+  return calls === said.calls && [text, whole, calls === '' ? text : ''].includes(said.text);
 }

@@ -43,6 +43,8 @@ function conversation({ model = 'gpt-6-astra', named = true, modelsStatus = 200,
     fetches: false,
     /** The tools that the next answer calls, instead of one. */
     both: undefined as string[] | undefined,
+    /** What it says beside the next call of a tool of Precis's. */
+    preamble: undefined as string | undefined,
     /** The id of each call, if it is always the same. */
     id: undefined as string | undefined,
     error: undefined as Json | undefined,
@@ -79,7 +81,10 @@ function conversation({ model = 'gpt-6-astra', named = true, modelsStatus = 200,
       says.fetches = false;
       const both = says.both?.map((name, at) => ({ ...call, id: `${call.id}_${at}`, name }));
       says.both = undefined;
-      const said = says.words === undefined ? { toolCalls: both ?? [call] } : { content: says.words };
+      const spoken = says.preamble === undefined ? {} : { content: says.preamble };
+      says.preamble = undefined;
+      const called = { ...spoken, toolCalls: both ?? [call] };
+      const said = says.words === undefined ? called : { content: says.words };
       const response = responseOf(body, { id: `${n}`, ...said, reasoning: { encrypted } });
       if (says.refusal === undefined) return Response.json(response);
       const content = [{ type: 'refusal', refusal: says.refusal }];
@@ -675,6 +680,31 @@ describe('the reasoning that a bridge keeps', () => {
       expect(warnings).not.toContain('reasoning_absent');
       expect(upstream_api).toMatchObject({ kept_answers: 4 });
       expect(upstream_api).not.toHaveProperty('plain_answers');
+    },
+  );
+
+  it.each([[false], [true]])(
+    'is of an answer whose round has all its words, also where the client divides it (%s)',
+    async (divides) => {
+      const { isolate, bodies, says } = conversation();
+      const a = isolate();
+      const messages: Message[] = [user('Find it.')];
+      const more = { memory_strategy: { mode: 'compact', compact_retrieval: 'tool' } };
+      await steps(a, messages, 1, more);
+      says.both = ['retrieve_ref'];
+      says.preamble = 'I look.';
+      const { message } = await a.ask(messages, more);
+      expect(message.content).toBe('I look.');
+      const [answer, ...results] = back(message) as [Message, ...Message[]];
+      const parts = [
+        { role: 'assistant', content: answer.content },
+        { ...answer, content: null },
+      ];
+      messages.push(...((divides ? parts : [answer]) as Message[]), ...results);
+      const { memory } = await isolate().ask(messages, more);
+      expect(thoughtsIn(bodies.at(-1))).toHaveLength(3);
+      expect(JSON.stringify(bodies.at(-1)).split('I look.')).toHaveLength(2);
+      expect(memory.upstream_api).not.toHaveProperty('plain_answers');
     },
   );
 
