@@ -5,8 +5,7 @@
 import { asString, type JsonObject } from '../../lib/json.ts';
 import { soon } from '../../lib/time-limit.ts';
 import { logCaught } from '../../log.ts';
-import { nextKey } from '../../memory/conversation/answer-keys.ts';
-import { type History, readHistory } from '../../memory/conversation/history.ts';
+import { saidKey } from '../../memory/conversation/answer-keys.ts';
 import { bindsThinking, reasoningTermsOf } from '../../memory/models/past-reasoning.ts';
 import { tokenMeasure } from '../../memory/modes/strategy.ts';
 import type { BridgedApi, CompleteAnswer } from '../../protocol/bridges/bridge.ts';
@@ -52,7 +51,7 @@ export class AnswerKeeper {
    * @param made the view that it answers
    * @returns when it is kept, or too late for that
    */
-  async keep(answer: CompleteAnswer, made: Pick<MadeView, 'history' | 'tools'>): Promise<void> {
+  async keep(answer: CompleteAnswer, made: Pick<MadeView, 'tools'>): Promise<void> {
     const { request, scope } = this.kept.answered.call;
     const { names, rounds: most } = made.tools ?? NO_TOOLS;
     const isOurs = (call: JsonObject): boolean => names.has(calledName(nameOf(call)));
@@ -68,24 +67,20 @@ export class AnswerKeeper {
     }
     const message = { ...said.message, content: text };
     const whole = this.rounds.length > 0 ? shownOutput({ ...said, message }, sha256Hex).text : undefined;
-    const storing = this.store([...this.rounds, { ...own, whole }], message, made.history);
+    const storing = this.store([...this.rounds, { ...own, whole }], message);
     scope.waitUntil(storing);
     await soon(TIME_LIMITS.keepRoundsMs, storing);
   }
 
   /** Never rejects. */
-  private async store(
-    outputs: readonly ShownOutput[],
-    shown: JsonObject,
-    known: History | undefined,
-  ): Promise<void> {
+  private async store(outputs: readonly ShownOutput[], shown: JsonObject): Promise<void> {
     const { answered } = this.kept;
     const { call, tenant } = answered;
     const { request, scope } = call;
     const until = Date.now() + TIME_LIMITS.keepRoundsMs;
     const answer = readMessages(this.reader, JSON.stringify(shown));
-    const history = known ?? readHistory(request.messages);
-    const named = nextKey(history, answer, sha256Hex, askedHashes(call));
+    const asked = askedHashes(call)(request.messages, sha256Hex).at(-1) ?? '';
+    const named = saidKey(asked, answer, sha256Hex);
     if (named === undefined) return;
     const key = rowKeyOf(answered, this.api, named);
     // Clients write all but words as they like, and some cut white space at the ends of these; an

@@ -36,7 +36,7 @@ export function askedHashes({ request }: Pick<Call, 'request'>): typeof saidHash
   return bindsThinking(reasoningTermsOf(request.model)) ? boundHashes : saidHashes;
 }
 
-/** The key of a row. @param key see `answersIn` */
+/** The key of a row. @param key see `saidKey` */
 export function rowKeyOf({ ownerOf }: Answered, api: BridgedApi, key: string): string {
   return key.slice(0, LENGTHS.answer) + ownerOf(api).slice(0, LENGTHS.owner);
 }

@@ -1,7 +1,7 @@
 /**
  * Keys of the answers in an array: a hash of all messages that were asked, and of the answer
  * itself. What belongs to one answer is found by it, and by no array that was edited before the
- * answer, or that has another one. Only what is bound to nothing is found by less (`saidHashes`).
+ * answer, or that has another one.
  */
 import { elementAt } from '../../lib/elements.ts';
 import { sortedJson } from '../../lib/json.ts';
@@ -29,44 +29,12 @@ export interface KeyedAnswer {
  * @param hashesOf of the messages that were asked: `prefixHashes`, `saidHashes` or `boundHashes`
  */
 export function answersIn(
-  history: History,
+  { messages, requestPoints }: History,
   digest: Digest,
   hashesOf: typeof saidHashes = prefixHashes,
 ): KeyedAnswer[] {
-  const counts = new Map<string, number>();
-  return namedIn(history, digest, hashesOf).map((answer) => {
-    const count = counts.get(answer.key) ?? 0;
-    counts.set(answer.key, count + 1);
-    return { ...answer, key: keyOfSame(answer.key, count, digest) };
-  });
-}
-
-/** The key of an answer to an array. @param answer its messages, which are not in the array yet */
-export function nextKey(
-  history: History,
-  answer: readonly Message[],
-  digest: Digest,
-  hashesOf: typeof saidHashes,
-): string | undefined {
-  const asked = hashesOf(history.messages, digest).at(-1) ?? '';
-  const key = keyBy(hashesOf, asked, answer, digest);
-  if (key === undefined) return undefined;
-  const same = namedIn(history, digest, hashesOf).filter((earlier) => earlier.key === key);
-  return keyOfSame(key, same.length, digest);
-}
-
-/** Of calls that come again. @param count how many answers before it have the same key */
-function keyOfSame(key: string, count: number, digest: Digest): string {
-  return count === 0 ? key : digest(`${key} ${count}`);
-}
-
-/** The answers with the keys of which equal ones have the same. */
-function namedIn(
-  { messages, requestPoints }: History,
-  digest: Digest,
-  hashesOf: typeof saidHashes,
-): KeyedAnswer[] {
   const hashes = hashesOf(messages, digest);
+  const keyOf = hashesOf === prefixHashes ? answerKey : saidKey;
   const answers: KeyedAnswer[] = [];
   for (const { messages: first } of requestPoints.slice(0, -1))
     for (let message = first; messages[message]?.role === 'assistant'; message++) {
@@ -75,21 +43,11 @@ function namedIn(
       const end = endOf(messages, message);
       const fact = FACTS.get(hashesOf) ?? 'answerKey';
       const key = keyAt(messages, message, end, fact, () =>
-        keyBy(hashesOf, asked, messages.slice(message, end), digest),
+        keyOf(asked, messages.slice(message, end), digest),
       );
       if (key !== undefined) answers.push({ message, end, key, asked });
     }
   return answers;
-}
-
-function keyBy(
-  hashesOf: typeof saidHashes,
-  asked: string,
-  answer: readonly Message[],
-  digest: Digest,
-): string | undefined {
-  const calls = hashesOf === saidHashes ? saidIn(answer, digest).calls : '';
-  return calls === '' ? answerKey(asked, answer, digest) : digest(`calls ${calls}`);
 }
 
 /** The index after the last message of an answer. */
@@ -153,10 +111,8 @@ const latest = new Latest<readonly Message[], readonly string[]>();
  * Clients write arguments anew once they have stored them, leave reasoning out after its turn, have
  * members that say nothing at one time and not at another, and divide an answer.
  *
- * Nothing here is bound to what precedes it. So calls, which servers give ids, are found by
- * themselves: agents end each request with another reminder, or clear what is old. Words come
- * again, so they count with what was said since the last calls, but for a user message after
- * results.
+ * Nothing here is bound to what precedes it, so the preamble does not count, nor a user message
+ * after results or after another one: agents end each request with another reminder.
  */
 export function saidHashes(messages: readonly Message[], digest: Digest): readonly string[] {
   return hashesBy('saidHash', messages, digest);
@@ -183,25 +139,27 @@ function hashesBy(
 ): readonly string[] {
   return latest.of(messages, [fact, digest], () => {
     const hashes = [''];
-    const isBound = fact === 'boundHash';
     let first = 0;
-    let hasResults = false;
+    let isAsked = false;
     for (const [index, { role, identity, facts }] of messages.entries()) {
       const isAnswer = role === 'assistant';
       if (!isAnswer) first = index + 1;
       const before = elementAt(hashes, isAnswer ? first : index);
-      const isSkipped = role === 'preamble' || (role === 'user' && hasResults);
-      hasResults = role === 'tool' || (hasResults && !isAnswer);
-      const next = (): string => {
-        if (!isAnswer) return chained(before, identity, digest);
-        const name = nameOfSaid(messages.slice(first, index + 1), digest);
-        return chained(isBound || name.startsWith(' ') ? before : '', name, digest);
-      };
-      if (isBound || !isSkipped) facts[fact] ??= next();
+      const name = () => (isAnswer ? nameOfSaid(messages.slice(first, index + 1), digest) : identity);
+      const isSkipped = role === 'preamble' || (role === 'user' && isAsked);
+      isAsked = role !== 'preamble' ? !isAnswer : isAsked;
+      if (fact === 'boundHash' || !isSkipped) facts[fact] ??= chained(before, name(), digest);
       hashes.push(facts[fact] ?? before);
     }
     return hashes;
   });
+}
+
+/** `answerKey` of what is sent instead of an answer: not if the caller has edited its arguments. */
+export function saidKey(asked: string, answer: readonly Message[], digest: Digest): string | undefined {
+  const { calls, text } = saidIn(answer, digest);
+  if (calls === '' && text === '') return undefined;
+  return digest(calls === '' ? `${asked} text ${text}` : `${asked} calls ${calls}`);
 }
 
 /** An answer by what it says. */

@@ -208,19 +208,16 @@ describe('a chat client whose model needs the Responses API', () => {
     const edited = array.map((message) =>
       message.role === 'user' ? { ...message, content: 'Look elsewhere.' } : message,
     );
-    // Nothing is bound to the question, and only one answer has the words of its round.
-    const other = (await ask(edited, more)).memory.upstream_api;
-    expect([other?.kept_answers, other?.plain_answers]).toEqual([3, 1]);
-    const renamed = JSON.parse(JSON.stringify(array).replaceAll('"call_', '"call_x_')) as Message[];
-    const { memory } = await ask(renamed, more);
+    const { memory } = await ask(edited, more);
+    expect(lostIn(sent().at(-1) ?? {})).toBeGreaterThan(0);
     expect(itemsOf(sent().at(-1) ?? {}).some(({ type }) => type === 'reasoning')).toBe(false);
     expect(memory.upstream_api).toEqual({ api: 'responses', because: 'model', plain_answers: 4 });
 
     const argued = array.map((message, at) =>
       at === 4 ? JSON.parse(JSON.stringify(message).replace(/\\"at\\":\d/, '\\"at\\":99')) : message,
     );
-    const { kept_answers, plain_answers } = (await ask(argued, more)).memory.upstream_api ?? {};
-    expect([kept_answers, plain_answers]).toEqual([2, 2]);
+    const kept = (await ask(argued, more)).memory.upstream_api?.kept_answers;
+    expect(kept).toBe(1);
 
     const fork = [...array.slice(0, 4), user('How far are you?')];
     const [one, two] = await Promise.all([ask(fork, more), ask(fork, more)]);

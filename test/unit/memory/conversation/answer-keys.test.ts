@@ -1,10 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  answersIn,
-  boundHashes,
-  nextKey,
-  saidHashes,
-} from '../../../../src/memory/conversation/answer-keys.ts';
+import { answersIn, boundHashes, saidHashes } from '../../../../src/memory/conversation/answer-keys.ts';
 import { readHistory } from '../../../../src/memory/conversation/history.ts';
 import { sha256Hex } from '../../../../src/tenant/identity.ts';
 import {
@@ -118,6 +113,7 @@ describe('the hash of an array by what its answers say', () => {
     ['other words', [ASKED, call(written, { content: 'I wait.' }), result('c1', 'ok'), ON]],
     ['a refusal', [ASKED, call(written, { refusal: 'No.' }), result('c1', 'ok'), ON]],
     ['another result', [ASKED, call(written), result('c1', 'no'), ON]],
+    ['another question', [user('Go!'), call(written), result('c1', 'ok'), ON]],
   ])('is another one with %s', (_, messages) => {
     expect(hashOf(...messages)).not.toBe(hashOf(ASKED, call(written), result('c1', 'ok'), ON));
   });
@@ -132,13 +128,14 @@ describe('the hash of an array by what its answers say', () => {
     ['a message of the system between', [ASKED, late, ...said.slice(1), ...done], true],
     ['a message of the system after results', [...said, late, ...done], true],
     ['a user message after results', [...said, user('It is late.'), ...done], true],
-    ['another question', [user('Go!'), ...said.slice(1), ...done], true],
-    ['no answer before its calls', [ASKED, ...done, call(written), result('c1', 'ok'), ...done], true],
+    ['a user message after the question', [ASKED, user('It is late.'), ...said.slice(1), ...done], true],
+    ['another question', [user('Go!'), ...said.slice(1), ...done], false],
+    ['words before its calls', [ASKED, ...done, call(written), result('c1', 'ok'), ...done], false],
     ['another result', [ASKED, call(written), result('c1', 'no'), ...done], false],
     ['other calls before', [...said, call('{}'), result('c1', 'ok'), ...done], false],
     ['a question before words', [...said, assistant('Yes?'), user('Go!'), ...done], false],
   ])(
-    'finds an answer that nothing binds by its calls, or what follows the last ones: %s',
+    'finds an answer that nothing binds without the preamble and what may be a reminder: %s',
     (_, other, isSame) => {
       const last = (of: typeof saidHashes, messages: Message[]): string | undefined =>
         answersIn(readHistory(read(messages)), sha256Hex, of).at(-1)?.key;
@@ -146,19 +143,6 @@ describe('the hash of an array by what its answers say', () => {
       expect(last(boundHashes, other)).not.toBe(last(boundHashes, [...said, ...done]));
     },
   );
-
-  it('finds each of several answers with equal calls, whose keys are known before they are sent back', () => {
-    const array = [...said, ...said.slice(1), ...said.slice(1), ...done];
-    for (const hashesOf of [saidHashes, boundHashes]) {
-      const keys = answersIn(readHistory(read(array)), sha256Hex, hashesOf).map(({ message, key }) => {
-        const history = readHistory(read(array.slice(0, message)));
-        const answer = read(array.slice(message, message + 1));
-        expect(nextKey(history, answer, sha256Hex, hashesOf)).toBe(key);
-        return key;
-      });
-      expect(new Set(keys).size).toBe(4);
-    }
-  });
 
   it('bears arguments that are no JSON, or nested more deeply than can be written', () => {
     const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
