@@ -15,11 +15,11 @@
  */
 import { bufferOf, concat } from '../../lib/bytes.ts';
 import { areSame } from '../../lib/elements.ts';
-import { asObject } from '../../lib/json.ts';
+import { asObject, parseObject } from '../../lib/json.ts';
 import type { AnswerFault, AnswerListener, AnswerStream } from './answer-format.ts';
 import { AnswerSize } from './answer-size.ts';
 import { saidFault } from './said-fault.ts';
-import { type Block, Frame, FrameSplitter, KEEPALIVE } from './sse.ts';
+import { type Block, beginsAsEvents, Frame, FrameSplitter, KEEPALIVE, lastFrame } from './sse.ts';
 
 interface Stage {
   /** Whether whole frames stay as they are and don't matter here. */
@@ -73,6 +73,8 @@ export class AnswerPipeline<Next extends object = never> {
   private readonly longestFrame: number;
   private splitter: FrameSplitter;
   private isGathered = false;
+  /** Whether it was one JSON object without an error, which its server calls a stream. */
+  private isJson = false;
   /** Whether an event has come, and not comments alone. */
   hasBegun = false;
   /** See `PipelineOptions`. After an id, OpenAI's SDK for Python does the same. */
@@ -100,7 +102,7 @@ export class AnswerPipeline<Next extends object = never> {
 
   /** Whether the answer is complete, and no error. */
   get isWhole(): boolean {
-    return this.report.isWhole;
+    return this.isJson || this.report.isWhole;
   }
 
   push(chunk: Uint8Array): Uint8Array[] {
@@ -117,15 +119,23 @@ export class AnswerPipeline<Next extends object = never> {
   }
 
   end(): { complete: boolean; frames: Uint8Array[] } {
-    const last = this.splitter.last();
+    const rest = this.splitter.rest();
+    const text = this.hasBegun ? '' : bufferOf(rest).toString();
+    const body = parseObject(text);
+    if (body) {
+      this.isJson = (body.error ?? null) === null;
+      return { complete: true, frames: [rest] };
+    }
+    const last = lastFrame(rest);
     // `join` would hold it for an answer that goes on.
     const isPiece = last?.data?.startsWith('{') === true && last.json === undefined;
     const before = last ? this.pass(asError(last), isPiece && this.join ? AFTER_JOIN : 0) : [];
     if (this.join?.end()) return { complete: true, frames: bytesOf(before) };
     const { complete, frames } = this.report.end();
     this.complete();
-    // An error follows otherwise, and half a frame before it is of no use.
-    const isHalf = !complete && last?.json === undefined;
+    // An error follows otherwise. Half an event before it is of no use, unlike a server's words.
+    const isEvents = this.hasBegun || beginsAsEvents(text);
+    const isHalf = !complete && isEvents && last?.json === undefined;
     const shown = isHalf ? before.filter((frame) => frame !== last) : [...before, ...frames];
     return { complete, frames: bytesOf(shown) };
   }

@@ -99,6 +99,12 @@ const BLANK = /\n\n|\r\r|\r\n\r\n/;
 /** In bytes. A first event that is longer has a blank line. */
 const LONGEST_BEGINNING = 4 * 1024;
 
+/** An unfinished frame with its blank line added; undefined if there is none. */
+export function lastFrame(rest: Uint8Array): Frame | undefined {
+  if (rest.length === 0) return undefined;
+  return new Frame(concat([rest, rest.at(-1) === LF ? BLANK_LINE.subarray(1) : BLANK_LINE]));
+}
+
 /** Splits a stream of bytes into frames, and holds the unfinished one back. */
 export class FrameSplitter {
   private readonly longest: number;
@@ -156,11 +162,9 @@ export class FrameSplitter {
     return this.take(new Uint8Array());
   }
 
-  /** The unfinished frame with its blank line added; undefined if there is none. */
+  /** See `lastFrame`. */
   last(): Frame | undefined {
-    const rest = this.rest();
-    if (rest.length === 0) return undefined;
-    return new Frame(concat([rest, rest.at(-1) === LF ? BLANK_LINE.subarray(1) : BLANK_LINE]));
+    return lastFrame(this.rest());
   }
 
   /** A frame of Precis's own. If a piece of a frame came before, that frame is ended first. */

@@ -52,6 +52,39 @@ describe('an answer that nobody reads', () => {
 });
 
 describe.each([
+  ['chat', chatFormat],
+  ['responses', responsesFormat],
+  ['messages', messagesFormat],
+] as const)('a body of %s that is JSON, though its server calls it a stream', (_, format) => {
+  it.each<[string, string, boolean]>([
+    ['an answer', ' {"id":"a1",\n"object":"x"}\n', true],
+    ['an error', '{"error":{"message":"Too busy."}}', false],
+  ])('passes unchanged, and complete: %s', (__, body, isWhole) => {
+    const pipeline = new AnswerPipeline(format.stream(undefined));
+    const frames = [
+      ...pipeline.push(encoder.encode(body.slice(0, 5))),
+      ...pipeline.push(encoder.encode(body.slice(5))),
+    ];
+    const { complete, frames: last } = pipeline.end();
+    expect([...frames, ...last].map((frame) => decoder.decode(frame)).join('')).toBe(body);
+    expect([complete, pipeline.isWhole]).toEqual([true, isWhole]);
+  });
+
+  it('shows the words of a server that are no event', () => {
+    const pipeline = new AnswerPipeline(format.stream(undefined));
+    pipeline.push(encoder.encode('Bad gateway'));
+    const { complete, frames } = pipeline.end();
+    expect([complete, frames.map((frame) => decoder.decode(frame))]).toEqual([false, ['Bad gateway\n\n']]);
+  });
+
+  it('has broken off where it is not whole', () => {
+    const pipeline = new AnswerPipeline(format.stream(undefined));
+    pipeline.push(encoder.encode('{"id":"a1","obj'));
+    expect(pipeline.end().complete).toBe(false);
+  });
+});
+
+describe.each([
   ['chat', chatFormat, CHAT],
   ['responses', responsesFormat, RESPONSES],
   ['messages', messagesFormat, MESSAGES],

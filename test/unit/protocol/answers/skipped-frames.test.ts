@@ -8,7 +8,7 @@ import type {
   StreamForm,
 } from '../../../../src/protocol/answers/answer-format.ts';
 import { AnswerPipeline } from '../../../../src/protocol/answers/answer-pipeline.ts';
-import { type Block, Frame, KEEPALIVE } from '../../../../src/protocol/answers/sse.ts';
+import { type Block, beginsAsEvents, Frame, KEEPALIVE } from '../../../../src/protocol/answers/sse.ts';
 import { chatFormat } from '../../../../src/protocol/chat/format.ts';
 import { messagesFormat } from '../../../../src/protocol/messages/format.ts';
 import { responsesFormat } from '../../../../src/protocol/responses/format.ts';
@@ -37,6 +37,7 @@ class ThoroughPipeline implements Pipeline {
   private inside = false;
   private lineIsEmpty = true;
   private afterCr = false;
+  private hasBegun = false;
 
   constructor(stream: AnswerStream, gatherer: AnswerGatherer | undefined, longest: number) {
     this.stream = stream;
@@ -74,10 +75,12 @@ class ThoroughPipeline implements Pipeline {
 
   end(): { complete: boolean; frames: Uint8Array[] } {
     const rest = this.take();
+    // Other words are a server's, and no event.
+    const isEvents = this.hasBegun || beginsAsEvents(Buffer.from(rest).toString());
     const last = Uint8Array.of(...rest, ...(rest.at(-1) === LF ? [LF] : [LF, LF]));
     const before = rest.length > 0 ? this.pass([last]) : [];
     const { complete, frames } = this.stream.end();
-    const isHalf = !complete && new Frame(last).json === undefined;
+    const isHalf = !complete && isEvents && new Frame(last).json === undefined;
     const shown = before.filter((bytes) => !isHalf || decode(bytes) !== decode(last));
     return { complete, frames: [...shown, ...frames.map(({ bytes }) => bytes)] };
   }
@@ -94,6 +97,7 @@ class ThoroughPipeline implements Pipeline {
   private pass(frames: readonly Uint8Array[]): Uint8Array[] {
     return frames.flatMap((bytes) => {
       const frame = new Frame(bytes);
+      this.hasBegun ||= /^data/m.test(decode(bytes));
       this.gatherer?.push(frame);
       return this.stream.push(frame).map((passed) => passed.bytes);
     });
