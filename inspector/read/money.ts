@@ -127,13 +127,12 @@ export function whyUnknown(events: readonly Answered[], sums: Amounts | undefine
   if (sums?.sent !== undefined) return 'a summary has no known cost.';
   const answered = events.filter(({ status }) => status < 400);
   if (answered.length === 0) return 'no request has an answer from the model.';
-  if (answered.every(({ bill }) => bill == null))
-    return 'there is no price here for the model, its tier or its cache.';
+  if (answered.every(({ bill }) => bill == null)) return 'the model, its tier or its cache has no price.';
   const counted = answered.flatMap(({ usage }) => (usage?.input == null ? [] : [usage]));
   if (counted.length === 0)
     return 'the upstream reported no usage. A chat stream has one with "stream_options": {"include_usage": true}.';
   const did = counted.some(({ cached }) => cached === null) ? 'read from' : 'wrote to';
-  return `the upstream does not report how many tokens it ${did} its cache, which have their own price.`;
+  return `the upstream does not report what it ${did} its cache.`;
 }
 
 function amount(value: unknown): number | undefined {

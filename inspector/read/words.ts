@@ -24,7 +24,7 @@ export const TERMS = {
   },
   sent: {
     label: 'sent',
-    says: 'The tokens of the first call to the model: what came in, less what was removed; without further calls for what the model fetches.',
+    says: 'The tokens of the first call: what came in, less what was removed; without later fetches.',
   },
   would_be_sent: {
     label: 'would be sent',
@@ -52,7 +52,7 @@ export const TERMS = {
   },
   compacted: {
     label: 'compacted here',
-    says: 'More messages were shortened than in the request before; the docs say that the frontier moved.',
+    says: 'More was shortened than in the request before; the docs say that the frontier moved.',
   },
   compacted_up_to: {
     label: 'compacted up to',

@@ -236,13 +236,11 @@ describe('a run event', () => {
     const priced = { status: 200, bill: { unit: 'nanodollars' } };
     const usage = { input: 9, cached: 0 };
     expect(whyUnknown([{ ...priced, usage: null }], undefined)).toMatch(/^the upstream reported no usage\./);
-    expect(whyUnknown([{ ...priced, usage }], undefined)).toContain('how many tokens it wrote to its cache');
+    expect(whyUnknown([{ ...priced, usage }], undefined)).toContain('what it wrote to its cache');
     expect(whyUnknown([{ ...priced, usage: { ...usage, cached: null } }], undefined)).toContain(
-      'how many tokens it read from its cache',
+      'what it read from its cache',
     );
-    expect(whyUnknown([{ status: 200, bill: null, usage }], undefined)).toMatch(
-      /^there is no price here for/,
-    );
+    expect(whyUnknown([{ status: 200, bill: null, usage }], undefined)).toContain('has no price');
     expect(whyUnknown([{ status: 429, bill: null, usage: null }], undefined)).toBe(
       'no request has an answer from the model.',
     );
