@@ -109,9 +109,11 @@ export function withMoved(made: MadeView, call: Call, refused: MadeView | undefi
   const before = refused ? refused.before : sentBefore(call);
   const { report } = made;
   const { trigger, frontier, warnings } = report;
-  const lacksRounds = trigger === 'none' && warnings.includes('rounds_absent');
+  // They were sent in the course of an answer.
+  const isWhole = !warnings.includes('rounds_absent');
+  const lacksRounds = trigger === 'none' && !isWhole;
   const isLonger = before?.isNext === true && call.request.messages.length > before.messages;
-  if (isLonger && extendsSent(before, made, call))
+  if (isLonger && isWhole && extendsSent(before, made, call))
     return { ...made, before, report: { ...report, frontier: { ...frontier, moved: false } } };
   const change = frontier.moved
     ? ownChange(lacksRounds ? { part: 'rounds' } : { planned: trigger })

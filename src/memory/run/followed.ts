@@ -117,7 +117,8 @@ export function followed(
   };
   return {
     isOwn: change !== undefined && isOwn(change),
-    isExtended: isCompared && change === undefined,
+    // Rounds were sent in the course of an answer, and are in no request that is compared.
+    isExtended: isCompared && change === undefined && request.own?.cause !== 'rounds',
     miss: priced && before?.cache ? missOf(priced, before.cache) : null,
     dropped,
     lines: withLine(lines, line, before),

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { BillOrder } from '../../../src/memory/money/bill.ts';
 import type { Bill } from '../../../src/memory/money/bill-schema.ts';
+import type { OwnChange } from '../../../src/memory/replay/change.ts';
 import type { WrittenText } from '../../../src/storage/conversation/memories.ts';
 import { conversationName } from '../../../src/storage/conversation/names.ts';
 import { KEPT_EVENTS } from '../../../src/storage/conversation/run-events.ts';
@@ -76,9 +77,10 @@ describe.each([
     const { call } = billed(evicted);
     const settings = { tools: '', effort: '', format: '', user: '', key: '', own: '' };
     const prefix = { model: 'gpt-4.1', ...settings, messages: 'abc' };
-    const ended = (at: number, moved: boolean, edits: string) => {
+    const ended = (at: number, moved: boolean, edits: string, own?: OwnChange) => {
       const calls = [{ input: 20_000, cached: 2_048, cache_writes: null, output: 500 }];
-      const compared = { prefix, edited: [{ messages: 3, edits, rounds: '' }], ready: at, isFar: false };
+      const edited = [{ messages: 3, edits, rounds: '' }];
+      const compared = { prefix, edited, ready: at, isFar: false, ...(own && { own }) };
       const billing = { ...BILL_ORDER, moved, calls };
       return batchOf(endedRun({ created_at: at, mode: 'auto' }, { billing, compared }));
     };
@@ -87,9 +89,12 @@ describe.each([
     // A move of messages that were never sent, and then another strategy.
     await call((memory) => memory.events.add(ended(start + 1_000, true, 'one')));
     await call((memory) => memory.events.add(ended(start + 2_000, false, 'other')));
+    // Rounds that were sent in the course of the last answer.
+    await call((memory) => memory.events.add(ended(start + 3_000, true, 'other', { cause: 'rounds' })));
     const page = (await call((memory) => memory.events.page(null, 10))) ?? [];
     const lost = page.map(({ bill, cache_miss }) => [bill?.debits.broken_cache, cache_miss?.cause]);
     expect(lost).toEqual([
+      [(19_968 - 2_048) * 1_500, 'vendor'],
       [(19_968 - 2_048) * 1_500, 'move'],
       [0, 'vendor'],
       [0, undefined],
