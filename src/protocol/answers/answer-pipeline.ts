@@ -19,7 +19,7 @@ import { asObject, parseObject } from '../../lib/json.ts';
 import type { AnswerFault, AnswerListener, AnswerStream } from './answer-format.ts';
 import { AnswerSize } from './answer-size.ts';
 import { saidFault } from './said-fault.ts';
-import { type Block, beginsAsEvents, Frame, FrameSplitter, KEEPALIVE, lastFrame } from './sse.ts';
+import { type Block, Frame, FrameSplitter, isOtherText, KEEPALIVE, lastFrame } from './sse.ts';
 
 interface Stage {
   /** Whether whole frames stay as they are and don't matter here. */
@@ -134,8 +134,7 @@ export class AnswerPipeline<Next extends object = never> {
     const { complete, frames } = this.report.end();
     this.complete();
     // An error follows otherwise. Half an event before it is of no use, unlike a server's words.
-    const isEvents = this.hasBegun || beginsAsEvents(text);
-    const isHalf = !complete && isEvents && last?.json === undefined;
+    const isHalf = !complete && !isOtherText(text) && last?.json === undefined;
     const shown = isHalf ? before.filter((frame) => frame !== last) : [...before, ...frames];
     return { complete, frames: bytesOf(shown) };
   }

@@ -31,6 +31,14 @@ export function beginsAsEvents(text: string): boolean {
   return EVENTS.test(text);
 }
 
+/** In characters: what may still become the name of a field. */
+const LONGEST_FIELD = 5;
+
+/** Whether all that has come is no event, and not the beginning of one. */
+export function isOtherText(text: string): boolean {
+  return text.trim().length > LONGEST_FIELD && !beginsAsEvents(text);
+}
+
 const NOT_ASCII = /[^\0-\x7f]/;
 
 const BLANK_LINE = new Uint8Array([LF, LF]);

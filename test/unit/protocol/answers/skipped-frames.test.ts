@@ -8,7 +8,7 @@ import type {
   StreamForm,
 } from '../../../../src/protocol/answers/answer-format.ts';
 import { AnswerPipeline } from '../../../../src/protocol/answers/answer-pipeline.ts';
-import { type Block, beginsAsEvents, Frame, KEEPALIVE } from '../../../../src/protocol/answers/sse.ts';
+import { type Block, Frame, isOtherText, KEEPALIVE } from '../../../../src/protocol/answers/sse.ts';
 import { chatFormat } from '../../../../src/protocol/chat/format.ts';
 import { messagesFormat } from '../../../../src/protocol/messages/format.ts';
 import { responsesFormat } from '../../../../src/protocol/responses/format.ts';
@@ -76,11 +76,11 @@ class ThoroughPipeline implements Pipeline {
   end(): { complete: boolean; frames: Uint8Array[] } {
     const rest = this.take();
     // Other words are a server's, and no event.
-    const isEvents = this.hasBegun || beginsAsEvents(Buffer.from(rest).toString());
+    const isOther = !this.hasBegun && isOtherText(Buffer.from(rest).toString());
     const last = Uint8Array.of(...rest, ...(rest.at(-1) === LF ? [LF] : [LF, LF]));
     const before = rest.length > 0 ? this.pass([last]) : [];
     const { complete, frames } = this.stream.end();
-    const isHalf = !complete && isEvents && new Frame(last).json === undefined;
+    const isHalf = !complete && !isOther && new Frame(last).json === undefined;
     const shown = before.filter((bytes) => !isHalf || decode(bytes) !== decode(last));
     return { complete, frames: [...shown, ...frames.map(({ bytes }) => bytes)] };
   }
