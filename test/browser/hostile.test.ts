@@ -45,9 +45,11 @@ async function expectHarmless(page: Page): Promise<void> {
   expect(text).toContain('U+202E');
 }
 
-/** Opens all messages that are folded. */
+/** Opens all messages that are folded, of which there are some, but maybe not yet. */
 async function unfold(page: Page): Promise<void> {
-  for (const run of await page.locator('.kept-run > summary').all()) await run.click();
+  const runs = page.locator('.kept-run > summary');
+  await expect.poll(() => runs.count()).toBeGreaterThan(0);
+  for (const run of await runs.all()) await run.click();
 }
 
 describe('half a surrogate pair in a name', () => {
