@@ -109,7 +109,7 @@ export function withMoved(made: MadeView, call: Call, refused: MadeView | undefi
   const before = refused ? refused.before : sentBefore(call);
   const { report } = made;
   const { trigger, frontier, warnings } = report;
-  // They were sent in the course of an answer.
+  // Kept rounds were sent in the course of an answer, so the body of the request before lacks them.
   const isWhole = !warnings.includes('rounds_absent');
   const lacksRounds = trigger === 'none' && !isWhole;
   const isLonger = before?.isNext === true && call.request.messages.length > before.messages;

@@ -106,7 +106,7 @@ export class BridgedCall {
       leavesOutIds: sending.without.has('ids'),
       leavesOutStrict: sending.without.has('strict'),
       longestAnswer: longestAnswerAt(request, scope),
-      // Chat callers seldom can, so unasked in every mode.
+      // Few chat clients can set marks, so Precis adds them in every mode, also in `none`.
       marksCache: (chosen.strategy.cache_marks ?? 'auto') === 'auto',
       hidesUsage: sending.hidesUsage,
     };

@@ -1,7 +1,7 @@
 /**
  * Keys of the answers in an array: a hash of all messages that were asked, and of the answer
  * itself. What belongs to one answer is found by it, and by no array that was edited before the
- * answer, or that has another one.
+ * answer, or that has another one. What is bound to nothing is found by less (`saidHashes`).
  */
 import { elementAt } from '../../lib/elements.ts';
 import { sortedJson } from '../../lib/json.ts';
@@ -119,8 +119,8 @@ export function saidHashes(messages: readonly Message[], digest: Digest): readon
 }
 
 /**
- * The same where reasoning is bound to what precedes it: there each message counts, the preamble,
- * too.
+ * `saidHashes` where reasoning is bound to what precedes it: there each message counts, also of the
+ * preamble.
  */
 export function boundHashes(messages: readonly Message[], digest: Digest): readonly string[] {
   return hashesBy('boundHash', messages, digest);

@@ -132,7 +132,7 @@ function makersOf(before: Line | undefined, { model, messages }: RequestPrefix):
   return [...makers, [messages.length / MESSAGE_CHARACTERS, model] as const].slice(-MOST_MAKERS);
 }
 
-/** The same where of what is sent only that is lost which the model can't read. */
+/** Reasoning with what is lost alone, where the API drops only what its model can't read. */
 function unreadOf(reasoning: BoundReasoning, { model }: RequestPrefix, makers: Makers = []): BoundReasoning {
   if (!reasoning.dropsUnread) return reasoning;
   const makerOf = (at: number) => makers.findLast(([from]) => from <= at)?.[1] ?? model;
